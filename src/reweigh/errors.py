@@ -1,0 +1,44 @@
+"""What can go wrong, as values that carry their exit code.
+
+Every message is one sentence: the value that was met, what was expected, the way out.
+"""
+
+
+class ReweighError(Exception):
+    """An error that is told to the user in one sentence, without a traceback."""
+
+    exit_code = 1
+
+
+class UsageError(ReweighError, ValueError):
+    """A wrong argument, option or configuration value."""
+
+    exit_code = 2
+
+
+class UnsupportedError(UsageError):
+    """Something that cannot be differentiated through: refused before training, by name."""
+
+
+class DataError(ReweighError):
+    """Data that is missing, unreadable, leaking or wrong."""
+
+    exit_code = 3
+
+
+class CheckpointError(ReweighError):
+    """A checkpoint that cannot be used."""
+
+    exit_code = 4
+
+
+class DivergedError(ReweighError):
+    """A loss, weight or meta-gradient that is not finite."""
+
+    exit_code = 5
+
+
+class InterruptedRun(ReweighError):
+    """A run that was asked to stop and has saved its state."""
+
+    exit_code = 75
