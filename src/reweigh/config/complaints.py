@@ -1,0 +1,81 @@
+"""What pydantic found wrong, as sentences: the key, the value met, what is allowed."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from reweigh.config.methods import METHODS
+from reweigh.config.run import RunConfig
+from reweigh.config.section import Section, allowed_range, meaning, subsection
+
+_LONGEST = 60  # characters of a value that are shown
+
+
+def complaints(error: ValidationError) -> list[str]:
+    """One sentence per wrong key, in the order in which the keys were met."""
+    by_key: dict[str, str] = {}
+    for detail in error.errors(include_url=False):
+        key, parent, field = _locate(detail["loc"])
+        by_key.setdefault(key, _sentence(detail, key, parent, field))
+    return list(by_key.values())
+
+
+def _locate(location: Iterable[int | str]) -> tuple[str, type[Section] | None, FieldInfo | None]:
+    """The dotted key, the section it should be in, and its field if it is known there."""
+    keys: list[str] = []
+    parent, here, field = None, RunConfig, None
+    for part in location:
+        if keys == ["method"] and here is None and part in METHODS:
+            here = METHODS[str(part)]  # pydantic names the chosen method, the user does not
+            continue
+        if here is None and field is not None and keys[-1] != "options":
+            break  # an element of a list, or an alternative type: the key itself is enough
+        if len(keys) == 3:
+            break
+        parent, keys = here or parent, [*keys, str(part)]
+        if here is not None:
+            field = here.model_fields.get(str(part))
+        here = subsection(field) if here is not None else None
+    return ".".join(keys), parent, field
+
+
+def _sentence(
+    detail: ErrorDetails, key: str, parent: type[Section] | None, field: FieldInfo | None
+) -> str:
+    kind, name = detail["type"], key.rpartition(".")[2]
+    if kind == "extra_forbidden":
+        return f"unknown key {key}{_nearest(name, parent.model_fields if parent else ())}"
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        met = detail["input"].get("name") if isinstance(detail["input"], dict) else None
+        return f"{key}.name = {_show(met)}{_nearest(str(met), METHODS)}"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"{key} = {_show(detail['input'])} should be a table, as in {key}.NAME = VALUE"
+    if kind == "value_error":
+        shown = "" if isinstance(detail["input"], dict) else f" = {_show(detail['input'])}"
+        return f"{key}{shown}: {detail['ctx']['error']}" if "ctx" in detail else key
+    if key.startswith("student.options."):  # pydantic complains once per alternative type
+        return f"{key} = {_show(detail['input'])} should be a boolean, number, text or integers"
+    return f"{key} = {_show(detail['input'])} {_expectation(detail, field)}"
+
+
+def _expectation(detail: ErrorDetails, field: FieldInfo | None) -> str:
+    if detail["type"] == "string_pattern_mismatch" and field:
+        return f"is not one of: {meaning(field).rstrip('.')}"
+    text = detail["msg"].replace("Input should", "should").replace("String should", "should")
+    limits = allowed_range(field) if field else ""
+    return f"{text} (allowed: {limits})" if limits else text
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(names)}"
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

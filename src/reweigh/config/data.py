@@ -1,0 +1,65 @@
+"""Which samples are learned from, which are trusted, and what noise is planted."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from reweigh.config.section import Section
+
+
+def _known_noise(text: str) -> str:
+    kind, _, rest = text.partition(":")
+    if text == "none" or (kind == "matrix" and rest):
+        return text
+    if kind not in ("uniform", "flip"):
+        raise ValueError("expected none, uniform:P, flip:P or matrix:FILE")
+    try:
+        rate = float(rest)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        raise ValueError(f"the rate {rest!r} should be a number from 0 to 1, as in {kind}:0.4")
+    return text
+
+
+Noise = Annotated[str, AfterValidator(_known_noise)]
+
+
+class DataConfig(Section):
+    """The data set, its trusted part and the noise planted into the rest."""
+
+    name: str = Field(default="mnist5k", min_length=1)
+    """A built-in name (`reweigh data list`), or a path: image folder, .npz, .csv, .parquet."""
+
+    dir: str | None = None
+    """Where the files of a built-in set are; unset: $REWEIGH_DATA, then the known places."""
+
+    labels: str | None = None
+    """File of labels that replace the training labels: your own noisy ones drop in here."""
+
+    true_labels: Literal["unknown", "original"] = "unknown"
+    """With `labels`: are the replaced labels the truth? Then noise detection can be scored."""
+
+    label_column: str = "label"
+    """Column of a table or of a CSV of image paths that holds the label."""
+
+    image_size: int | None = Field(default=None, gt=0, le=4096)
+    """Side in pixels to which images of a folder are resized; unset: all must be of one size."""
+
+    trusted: str | None = None
+    """Trusted set: a file of sample ids or an .npz; unset: the source's own, else split off."""
+
+    trusted_per_class: int | None = Field(default=None, gt=0)
+    """How many per class are split off as trusted before noise is planted; unset: at most 100."""
+
+    noise: Noise = "none"
+    """Planted: none, uniform:P (may keep the label), flip:P (two other classes) or matrix:FILE."""
+
+    imbalance: float = Field(default=1.0, ge=1)
+    """Long tail: the largest class has this many times the samples of the smallest; 1 is even."""
+
+    train_limit: int | None = Field(default=None, gt=0)
+    """Seeded random subset of the training samples of this size; unset: all."""
+
+    test_limit: int | None = Field(default=None, gt=0)
+    """Seeded random subset of the test samples of this size; unset: all."""

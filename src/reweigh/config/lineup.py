@@ -1,0 +1,36 @@
+"""The rows of a comparison: methods by name, and the variants that tables show side by side."""
+
+from difflib import get_close_matches
+
+from reweigh.config import methods
+from reweigh.config.methods import MethodConfig
+from reweigh.errors import UsageError
+
+LINEUP: dict[str, MethodConfig] = {
+    "uniform": methods.UniformConfig(),
+    "focal": methods.FocalConfig(),
+    "self-paced": methods.SelfPacedConfig(),
+    "l2t-data": methods.L2TDataConfig(),
+    "l2t-loss": methods.L2TLossConfig(),
+    "mentornet-pd": methods.MentorNetConfig(kind="pd"),
+    "mentornet-dd": methods.MentorNetConfig(kind="dd"),
+    "meta-weight-net": methods.MetaWeightNetConfig(),
+    "learning-to-reweight": methods.LearningToReweightConfig(),
+    "deep-linear": methods.DeepConfig(teacher="linear"),
+    "deep-mlp": methods.DeepConfig(teacher="mlp"),
+    "deep-interaction": methods.DeepConfig(teacher="interaction"),
+    "trusted-only": methods.TrustedOnlyConfig(),
+    "trusted-mixed": methods.TrustedMixedConfig(),
+    "perfect-weights": methods.PerfectWeightsConfig(),
+    "clean-labels": methods.CleanLabelsConfig(),
+}
+
+
+def choose(text: str) -> dict[str, MethodConfig]:
+    """The rows named by `all` or by a comma-separated list, in the order asked for."""
+    names = list(LINEUP) if text.strip() == "all" else [n.strip() for n in text.split(",")]
+    for name in names:
+        if name not in LINEUP:
+            near = get_close_matches(name, LINEUP, n=3, cutoff=0.4) or list(LINEUP)
+            raise UsageError(f"No method {name!r} to compare; did you mean {' or '.join(near)}?")
+    return {name: LINEUP[name] for name in names}

@@ -1,0 +1,264 @@
+"""The settings of every method: `method.name` chooses one, the other keys belong to it.
+
+Defaults are those of the paper or of the baseline's published code, named under each field;
+"our choice" marks what no source gives.
+"""
+
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from reweigh.config.section import Section
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Rate = Annotated[float, Field(gt=0, le=100)]
+Count = Annotated[int, Field(ge=1, le=10_000_000)]
+Penalty = Annotated[float, Field(ge=0, le=1)]
+
+
+class UniformConfig(Section):
+    """Plain training: every sample weighs the same."""
+
+    name: Literal["uniform"] = "uniform"
+    """Plain training: every sample weighs the same."""
+
+
+class FocalConfig(Section):
+    """Focal loss: (1 − p_y)^γ times the cross entropy."""
+
+    name: Literal["focal"] = "focal"
+    """Hard samples weigh more: (1 − p_y)^γ."""
+
+    gamma: float = Field(default=1.0, ge=0, le=100)
+    """γ; the paper searched 0.5, 1 and 2."""
+
+
+class SelfPacedConfig(Section):
+    """Self-paced learning: the easiest share of each batch, growing linearly to all of it."""
+
+    name: Literal["self-paced"] = "self-paced"
+    """Easy samples first."""
+
+    start_share: Share = 0.0
+    """Share kept at the first step, never less than one sample (RL4Data: one sample)."""
+
+    full_at: float = Field(default=1.0, gt=0, le=1)
+    """Share of the run after which all samples are kept (RL4Data: 1)."""
+
+    per_class: bool = True
+    """Easiest within each class of the batch, as RL4Data does, or within the batch."""
+
+
+class L2TDataConfig(Section):
+    """Learning to teach, data: a keep-or-drop policy, REINFORCE over whole student trainings."""
+
+    name: Literal["l2t-data"] = "l2t-data"
+    """A policy keeps or drops samples; costs `episodes` trainings more than the others."""
+
+    episodes: Count = 20
+    """Student trainings before the final one. Our budget: the published code allows up to 5000."""
+
+    policy: Literal["logistic", "mlp"] = "logistic"
+    """Logistic regression or one tanh layer of 12 (RL4Data)."""
+
+    keep_bias: float = Field(default=2.0, ge=-20, le=20)
+    """First bias of the policy: keeps almost everything at first (RL4Data: 2)."""
+
+    teacher_lr: Rate = 2e-4
+    """Rate of the policy's SGD (RL4Data)."""
+
+    halve_every: Count = 50
+    """Episodes between halvings of that rate (RL4Data: 50, 8 for CIFAR)."""
+
+    teacher_weight_decay: Penalty = 5e-4
+    """L2 penalty of the policy (RL4Data)."""
+
+    baseline_decay: Share = 0.2
+    """Reward baseline rb ← decay·rb + (1 − decay)·r (RL4Data)."""
+
+    thresholds: tuple[Share, ...] = Field(default=(0.72, 0.76, 0.795), min_length=1, strict=False)
+    """Trusted accuracies whose time of arrival is the reward, weighed 1:2:3… (RL4Data, CIFAR)."""
+
+
+class L2TLossConfig(Section):
+    """Learning to teach, loss: the teacher shapes the loss, learned through plain SGD steps."""
+
+    name: Literal["l2t-loss"] = "l2t-loss"
+    """The teacher shapes the loss function."""
+
+    teacher_lr: Rate = 0.01
+    """Rate of the teacher's SGD (L2T_loss)."""
+
+    inner_steps: Count = 200
+    """Student steps that one teacher step looks back through (L2T_loss)."""
+
+    pretrain_steps: int = Field(default=1000, ge=0)
+    """Student steps on the plain loss before the teacher begins (L2T_loss)."""
+
+    sharpness: Rate = 50.0
+    """k of the smooth 0/1 error 2σ(k(max p − p_y)) − 1 (L2T_loss)."""
+
+    plain_share: Share = 0.0
+    """α of the mix α·CE + (1 − α)·ℓ; L2T_loss offers 0.5."""
+
+
+class MentorNetConfig(Section):
+    """MentorNet: a small network imitates a predefined (pd) or a data-driven (dd) curriculum."""
+
+    name: Literal["mentornet"] = "mentornet"
+    """A mentor network turns losses and progress into weights."""
+
+    kind: Literal["pd", "dd"] = "pd"
+    """Predefined curriculum, or learned from the trusted set."""
+
+    loss_percentile: float = Field(default=0.75, gt=0, lt=1)
+    """Percentile of the loss that is the bar (PD 0.75; DD 0.8, 0.6, 0.5 at noise 0.2, 0.4, 0.8)."""
+
+    average_decay: Share = 0.5
+    """Decay of the moving average of that percentile (MentorNet)."""
+
+    burn_in: Share | None = None
+    """Share of the run with all weights 1; unset: 0 for pd, 0.18 for dd (MentorNet)."""
+
+    mentor_steps: Count = 3000
+    """Steps of the mentor's own training. Our budget: the published code takes 30,000."""
+
+    mentor_lr: Rate = 0.1
+    """First rate of the mentor's Adam, decayed by 0.9 in stairs (MentorNet)."""
+
+    mentor_batch: Count = 32
+    """Batch of the mentor's training (MentorNet)."""
+
+
+class MetaWeightNetConfig(Section):
+    """Meta-Weight-Net: a curve from loss to weight, learned through one plain SGD step."""
+
+    name: Literal["meta-weight-net"] = "meta-weight-net"
+    """A curve from loss to weight, learned from the trusted set."""
+
+    hidden: Count = 100
+    """Hidden units of the curve 1 → hidden → 1 (Meta-Weight-Net)."""
+
+    teacher_lr: Rate = 1e-3
+    """Rate of the curve's Adam (its stable script)."""
+
+    teacher_weight_decay: Penalty = 1e-4
+    """Weight decay of the curve's Adam (its stable script)."""
+
+    normalise: bool = False
+    """Weights sum to 1 in the batch (its older script) or are divided by its size (stable)."""
+
+    trusted_batch: Count = 100
+    """Trusted samples per teacher step (Meta-Weight-Net)."""
+
+    every: Count = 1
+    """Student steps per teacher step (Meta-Weight-Net: 1)."""
+
+
+class LearningToReweightConfig(Section):
+    """Learning to reweight (Ren 2018): weights from one meta-gradient at zero, fresh every step."""
+
+    name: Literal["learning-to-reweight"] = "learning-to-reweight"
+    """Weights straight from the trusted gradient, with no teacher kept."""
+
+    trusted_batch: Count = 100
+    """Trusted samples per step (its code: 100)."""
+
+
+Feature = Literal["I0", "I1", "I2", "I3", "M0", "M1"]
+
+
+class DeepConfig(Section):
+    """The paper's method: a teacher on the student's internal states, learned through its steps."""
+
+    name: Literal["deep"] = "deep"
+    """The teacher sees the student's internal states."""
+
+    teacher: Literal["linear", "mlp", "interaction"] = "interaction"
+    """linear and mlp are the paper's; interaction σ(I·A_y + b_y) is ours."""
+
+    hidden_layers: int = Field(default=1, ge=0, le=8)
+    """Hidden layers of the mlp teacher (paper: 0, 1 and 2); the others do not use it."""
+
+    features: tuple[Feature, ...] = Field(default=("I0", "M0"), min_length=1, strict=False)
+    """I0 input of the last layer, I1–I3 pooled maps of 8, 16, 32 px, M0 label, M1 progress."""
+
+    every: Count = 20
+    """K: student steps per teacher step (paper)."""
+
+    through: Count = 2
+    """B: student steps that the meta-gradient looks back through (paper)."""
+
+    deeper: bool = False
+    """Differentiate the weights by the student too (∂w/∂θ ≠ 0); the paper sets that to 0."""
+
+    teacher_optimizer: Literal["sgd", "adam"] = "adam"
+    """Optimiser of the teacher. Our choice: the paper gives none."""
+
+    teacher_lr: Rate = 0.01
+    """Rate of the teacher. Our choice."""
+
+    teacher_weight_decay: Penalty = 0.0
+    """Weight decay of the teacher. Our choice."""
+
+    trusted_batch: Count = 128
+    """Trusted samples per meta-gradient. Our choice: the whole set of 5,000 would cost 39 steps."""
+
+    trajectory: Literal["auto", "kept", "snapshots", "reversal"] = "auto"
+    """How past steps are revisited: kept graphs, snapshots, reversal (paper); auto by memory."""
+
+    @model_validator(mode="after")
+    def _looks_back_within_reach(self) -> Self:
+        if self.through > self.every:
+            raise ValueError(f"through = {self.through} should not exceed every = {self.every}")
+        if len(set(self.features)) < len(self.features):
+            raise ValueError(f"features = {list(self.features)} names one twice")
+        return self
+
+
+class TrustedOnlyConfig(Section):
+    """Control: training on the trusted set alone."""
+
+    name: Literal["trusted-only"] = "trusted-only"
+    """Control: the trusted set alone."""
+
+
+class TrustedMixedConfig(Section):
+    """Control: the trusted samples mixed into the training set, all weighing the same."""
+
+    name: Literal["trusted-mixed"] = "trusted-mixed"
+    """Control: the trusted set mixed into training."""
+
+
+class PerfectWeightsConfig(Section):
+    """Ceiling of any reweighting: 1 for a right label, 0 for a wrong one. Needs planted noise."""
+
+    name: Literal["perfect-weights"] = "perfect-weights"
+    """Ceiling of any reweighting: 1 for a right label, 0 for a wrong one."""
+
+
+class CleanLabelsConfig(Section):
+    """Ceiling of all: plain training on the true labels. Needs planted noise."""
+
+    name: Literal["clean-labels"] = "clean-labels"
+    """Ceiling of all: plain training on the true labels."""
+
+
+_Any = (
+    UniformConfig
+    | FocalConfig
+    | SelfPacedConfig
+    | L2TDataConfig
+    | L2TLossConfig
+    | MentorNetConfig
+    | MetaWeightNetConfig
+    | LearningToReweightConfig
+    | DeepConfig
+    | TrustedOnlyConfig
+    | TrustedMixedConfig
+    | PerfectWeightsConfig
+    | CleanLabelsConfig
+)
+MethodConfig = Annotated[_Any, Field(discriminator="name")]
+
+METHODS: dict[str, type[Section]] = {m.model_fields["name"].default: m for m in get_args(_Any)}

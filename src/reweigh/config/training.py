@@ -1,0 +1,65 @@
+"""How the student is optimised: the same for every method of a comparison.
+
+Momentum 0.9 and weight decay 5e-4 are Meta-Weight-Net's, batch 128 the paper's. The paper gives
+neither weight decay nor Nesterov; those, the epochs, the rate and the schedule are our choices.
+"""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from reweigh.config.section import Section
+
+
+class TrainingConfig(Section):
+    """Epochs, batches, the optimiser and its schedule."""
+
+    epochs: int = Field(default=15, ge=1, le=100_000)
+    """Passes over the training samples."""
+
+    batch_size: int = Field(default=128, ge=1, le=1_000_000)
+    """Samples per step; their weights sum to 1."""
+
+    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
+    """The student's optimiser."""
+
+    lr: float = Field(default=0.05, gt=0, le=100)
+    """Learning rate before the schedule."""
+
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """Momentum of SGD; the others do not use it."""
+
+    nesterov: bool = False
+    """Nesterov's form of momentum."""
+
+    weight_decay: float = Field(default=5e-4, ge=0, le=1)
+    """Weight decay, coupled for sgd and adam, decoupled for adamw."""
+
+    schedule: str = Field(
+        default="cosine",
+        pattern=r"^(constant|cosine|paper-clean|paper-uniform|paper-flip|step:[0-9.,]+)$",
+    )
+    """constant, cosine, paper-clean, paper-uniform, paper-flip, or ÷10 at shares: step:0.5,0.75."""
+
+    warmup_epochs: float = Field(default=0.0, ge=0)
+    """Epochs of linear warm-up before the schedule."""
+
+    clip_norm: float | None = Field(default=None, gt=0)
+    """Largest norm of the student's gradient; unset: no clipping."""
+
+    augment: Literal["auto", "none", "crop-flip"] = "auto"
+    """Pad-crop-flip of images; auto: for CIFAR only."""
+
+    bf16: bool = False
+    """Forward passes under bfloat16 autocast."""
+
+    channels_last: bool = False
+    """Images in channels_last memory format."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.nesterov and (self.optimizer != "sgd" or self.momentum == 0):
+            raise ValueError("nesterov = true needs optimizer = 'sgd' with momentum > 0")
+        if self.warmup_epochs > self.epochs:
+            raise ValueError(f"warmup_epochs = {self.warmup_epochs} exceeds epochs = {self.epochs}")
+        return self

@@ -1,0 +1,62 @@
+"""Settings as TOML, plain or with every field explained, and the id that they give a run."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import tomli_w
+
+from reweigh.config.run import RunConfig
+from reweigh.config.section import Section, allowed_range, meaning
+
+_ELSEWHERE = {"device", "threads"}  # where and how fast it runs: recorded in env.json
+
+
+def plain_values(config: Section) -> dict[str, Any]:
+    """The settings as dicts, lists and scalars; what is unset is left out."""
+    return config.model_dump(mode="json", exclude_none=True)
+
+
+def to_toml(config: RunConfig) -> str:
+    """The resolved settings; reading them again gives an equal configuration."""
+    return tomli_w.dumps(plain_values(config))
+
+
+def explain(config: RunConfig) -> str:
+    """The same TOML with each field's meaning and range above it; unset fields are comments."""
+    return "\n".join(_explained(config, table="")) + "\n"
+
+
+def _explained(section: Section, table: str) -> Iterator[str]:
+    """Values first, then the sub-tables, as TOML wants it."""
+    fields = type(section).model_fields
+    tables = [name for name in fields if isinstance(getattr(section, name), Section | dict)]
+    for name in fields:
+        if name not in tables:
+            limits = allowed_range(fields[name])
+            yield f"# {meaning(fields[name])}" + (f" ({limits})" if limits else "")
+            yield _line(name, plain_values(section).get(name))
+    for name in tables:
+        value, full_name = getattr(section, name), f"{table}{name}"
+        yield f"\n# {meaning(fields[name])}\n[{full_name}]"
+        if isinstance(value, Section):
+            yield from _explained(value, f"{full_name}.")
+        else:
+            yield from (_line(key, item) for key, item in value.items())
+
+
+def _line(name: str, value: Any) -> str:
+    return f"# {name} =" if value is None else tomli_w.dumps({name: value}).rstrip("\n")
+
+
+def run_id(config: RunConfig) -> str:
+    """Sixteen hex digits of the SHA-256 of what defines the result.
+
+    Left out: the device and the thread count, which change the last bits but not the experiment,
+    and the folder in which a data set's files were found. So a table may be finished elsewhere.
+    """
+    values = {k: v for k, v in plain_values(config).items() if k not in _ELSEWHERE}
+    values["data"] = {k: v for k, v in values["data"].items() if k != "dir"}
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
