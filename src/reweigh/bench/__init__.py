@@ -1,0 +1,1 @@
+"""Measurements behind `reweigh bench`, one subject per file."""

@@ -1,0 +1,30 @@
+"""From the settings of a run to its problem: training, trusted and test samples."""
+
+from pathlib import Path
+
+from reweigh.config import RunConfig
+from reweigh.data.prepare import DataSpec
+
+
+def data_spec(config: RunConfig) -> DataSpec:
+    """The data section and the seed, as the data package wants them."""
+    data = config.data
+    return DataSpec(
+        data=data.name,
+        data_dir=_path(data.dir),
+        label_column=data.label_column,
+        image_size=data.image_size,
+        labels=_path(data.labels),
+        true_labels=data.true_labels,
+        trusted=_path(data.trusted),
+        trusted_per_class=data.trusted_per_class,
+        noise=data.noise,
+        imbalance=data.imbalance,
+        train_limit=data.train_limit,
+        test_limit=data.test_limit,
+        seed=config.seed,
+    )
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)

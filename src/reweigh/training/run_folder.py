@@ -1,0 +1,166 @@
+"""A run's folder explains itself: what was asked, with what, what happened, how it ended.
+
+    config.toml     the resolved settings
+    command.txt     the command as it was typed
+    env.json        versions, commit, threads, devices, seed
+    metrics.jsonl   one JSON object a line, appended
+    status.json     running | done | interrupted | failed, and why
+    log.txt         what was said
+    weights/        sample weights, one file an epoch
+    lock            held while a process writes
+
+A folder is born whole (made beside, then renamed), never overwritten, and holds no path to itself,
+so it can be moved. Two writers are kept apart by `flock`, which the system releases with the
+process: a lock file left by a dead one is harmless.
+"""
+
+import fcntl
+import json
+import math
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TextIO
+
+from reweigh.config import RunConfig, run_id, to_toml
+from reweigh.errors import InterruptedRun, UsageError
+from reweigh.training.environment import environment
+
+Status = Literal["running", "done", "interrupted", "failed"]
+
+
+def default_folder(config: RunConfig, root: Path = Path("runs")) -> Path:
+    """`runs/DATE_DATA-NOISE_METHOD_sSEED_ID`, readable and different for different settings."""
+    noise = "" if config.data.noise == "none" else f"-{config.data.noise}"
+    words = f"{Path(config.data.name).stem}{noise}_{config.method.name}_s{config.seed}"
+    safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in words)[:100]
+    return root / f"{datetime.now(UTC):%Y-%m-%d}_{safe}_{run_id(config)[:8]}"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a file so that a reader, or a crash, finds the old text or the new one, whole."""
+    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    with beside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+class RunFolder:
+    """The writing end of a run's folder; leaving its `with` block records how the run ended."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = _locked(path / "lock")
+        self._metrics = (path / "metrics.jsonl").open("a", encoding="utf-8")
+        self._log = (path / "log.txt").open("a", encoding="utf-8")
+        self.status("running")
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig, command: Sequence[str]) -> Self:
+        """A new folder for this run; one that already holds something is refused."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(
+                f"{path} already exists and is never overwritten; choose another --out."
+            )
+        beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+        try:
+            beside.mkdir(parents=True)
+            _describe(beside, config, command)
+            os.rename(beside, path)
+        except OSError as error:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise UsageError(f"Cannot make the run folder {path}: {error.strerror}.") from error
+        return cls(path)
+
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Go on writing in the folder of a run that was interrupted."""
+        if not (path / "config.toml").is_file():
+            raise UsageError(f"{path} is not a run folder: it has no config.toml.")
+        return cls(path)
+
+    @property
+    def weights(self) -> Path:
+        """The folder of the sample weights."""
+        return self.path / "weights"
+
+    def metrics(self, row: Mapping[str, Any]) -> None:
+        """Append one object to metrics.jsonl; NaN and infinities become null: JSON has neither."""
+        finite = {name: _finite(value) for name, value in row.items()}
+        _append(self._metrics, json.dumps(finite, allow_nan=False))
+
+    def log(self, text: str) -> None:
+        """Append a line with the time to log.txt."""
+        _append(self._log, f"{_now()} {text}")
+
+    def status(self, word: Status, reason: str = "") -> None:
+        """Say how the run stands, in a file, because launchers hide exit codes."""
+        state = {"status": word, "reason": reason, "time": _now()}
+        write_atomically(self.path / "status.json", json.dumps(state, indent=2) + "\n")
+
+    def close(self) -> None:
+        """Close the files and let another writer in."""
+        for file in (self._metrics, self._log, self._lock):
+            file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        stopped = isinstance(error, InterruptedRun | KeyboardInterrupt)
+        word: Status = "done" if error is None else "interrupted" if stopped else "failed"
+        self.status(word, "" if error is None else f"{type(error).__name__}: {error}")
+        self.close()
+
+
+def read_status(path: Path) -> str | None:
+    """The status word of a run folder, or None where there is no run."""
+    file = path / "status.json"
+    return json.loads(file.read_text(encoding="utf-8"))["status"] if file.is_file() else None
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """All rows of metrics.jsonl; a last line cut off by a crash is left out."""
+    text = (path / "metrics.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def _describe(folder: Path, config: RunConfig, command: Sequence[str]) -> None:
+    env = {**environment(), "seed": config.seed, "run_id": run_id(config)}
+    (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
+    (folder / "command.txt").write_text(shlex.join(command) + "\n", encoding="utf-8")
+    (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n", encoding="utf-8")
+
+
+def _locked(path: Path) -> TextIO:
+    file = path.open("w", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise UsageError(f"{path.parent} is being written by another process.") from None
+    return file
+
+
+def _append(file: TextIO, line: str) -> None:
+    file.write(line + "\n")
+    file.flush()
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,136 @@
+"""The weight of every sample in every epoch, on disk, at a cost per step that ignores their number.
+
+One float32 `.npy` file an epoch, memory-mapped and written batch by batch at the samples' own
+positions: N samples cost 4N bytes of mapped pages, which the system may write out and reuse, and a
+step touches only its batch. NaN means "not seen in this epoch". An epoch's file carries the suffix
+`.part` until it is synced and renamed: what is named `.npy` is whole.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reweigh.errors import DataError
+
+CHUNK = 1 << 20  # samples held in memory by the passes over all of them
+_PENDING = 64  # batches gathered on their device before one transfer
+
+
+class WeightStore:
+    """Writes and reads the weights (epochs, N) of one run."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.folder, self.size = folder, size
+        self._epoch: int | None = None
+        self._map: np.memmap | None = None
+        self._pending: list[tuple[Tensor, Tensor]] = []
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def begin(self, epoch: int, resume: bool = False) -> None:
+        """Open an epoch for writing; `resume` keeps what an interrupted process had already put."""
+        part = self._part(epoch)
+        self._pending.clear()
+        if resume and part.is_file():
+            self._map = _mapped(part, "r+", self.size)
+        else:
+            self._map = open_memmap(part, mode="w+", dtype=np.float32, shape=(self.size,))
+            for chunk in _chunks(self.size):
+                self._map[chunk] = np.nan
+        self._epoch = epoch
+
+    def put(self, ids: Tensor, weights: Tensor) -> None:
+        """Note the weights (n,) of the samples `ids` (n,), from any device; O(n).
+
+        The tensors are kept until the next flush, so that a GPU is waited for once in 64 steps:
+        do not write into them afterwards.
+        """
+        if self._map is None:
+            raise RuntimeError("put() needs an open epoch: call begin(epoch) first")
+        self._pending.append((ids.detach(), weights.detach()))
+        if len(self._pending) >= _PENDING:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is pending into the open epoch: before a checkpoint, and at its end."""
+        if not self._pending or self._map is None:
+            return
+        ids = torch.cat([i for i, _ in self._pending]).cpu().numpy()  # (m,)
+        weights = torch.cat([w for _, w in self._pending]).float().cpu().numpy()  # (m,)
+        self._pending.clear()
+        if ids.min() < 0 or ids.max() >= self.size:
+            raise DataError(
+                f"Sample ids {ids.min()}..{ids.max()} do not fit a store of {self.size} samples; "
+                "ids are positions in the training set."
+            )
+        self._map[ids] = weights
+
+    def end(self) -> None:
+        """Close the epoch: on return its file is on the disk under its final name."""
+        self.flush()
+        if self._map is None or self._epoch is None:
+            raise RuntimeError("end() needs an open epoch: call begin(epoch) first")
+        self._map.flush()  # msync: the data of a mapping is on the disk when it returns
+        os.replace(self._part(self._epoch), self._file(self._epoch))
+        _sync_folder(self.folder)
+        self._map = self._epoch = None
+
+    def epochs(self) -> list[int]:
+        """The epochs that are complete, in order."""
+        return sorted(int(file.stem.split("_")[1]) for file in self.folder.glob("epoch_*.npy"))
+
+    def epoch(self, epoch: int) -> NDArray[np.float32]:
+        """The weights (N,) of one epoch, read from disk only where they are looked at."""
+        return _mapped(self._file(epoch), "r", self.size)
+
+    def history(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The weights (epochs, n) of some samples over all complete epochs."""
+        rows = [self.epoch(epoch)[ids] for epoch in self.epochs()]
+        return np.stack(rows) if rows else np.empty((0, len(ids)), np.float32)
+
+    def mean(self, last: int) -> NDArray[np.float32]:
+        """The mean weight (N,) over the last epochs in which a sample was seen; NaN if in none."""
+        maps = [self.epoch(epoch) for epoch in self.epochs()[-last:]]
+        result = np.full(self.size, np.nan, np.float32)
+        for chunk in _chunks(self.size):
+            total = np.zeros(chunk.stop - chunk.start)  # (c,)
+            seen = np.zeros(chunk.stop - chunk.start, np.int32)  # (c,)
+            for weights in maps:
+                known = ~np.isnan(weights[chunk])
+                total[known] += weights[chunk][known]
+                seen += known
+            np.divide(total, seen, out=result[chunk], where=seen > 0, casting="unsafe")
+        return result
+
+    def _file(self, epoch: int) -> Path:
+        return self.folder / f"epoch_{epoch:05d}.npy"
+
+    def _part(self, epoch: int) -> Path:
+        return self._file(epoch).with_suffix(".npy.part")
+
+
+def _chunks(size: int) -> Iterator[slice]:
+    return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
+
+
+def _mapped(file: Path, mode: str, size: int) -> np.memmap:
+    try:
+        weights = open_memmap(file, mode=mode)
+    except (OSError, ValueError) as error:
+        raise DataError(f"Cannot read the sample weights {file}: {error}.") from None
+    if weights.shape != (size,) or weights.dtype != np.float32:
+        raise DataError(f"{file} holds {weights.dtype} {weights.shape}, not float32 ({size},).")
+    return weights
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
