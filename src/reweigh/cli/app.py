@@ -1,0 +1,67 @@
+"""The command `reweigh`: its verbs, and what becomes of errors.
+
+Exit codes: 0 done; 1 unexpected; 2 wrong usage or settings; 3 data; 4 checkpoint; 5 diverged;
+75 interrupted and saved; 130 stopped by Ctrl-C.
+"""
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from reweigh import __version__
+from reweigh.cli.bench import bench
+from reweigh.cli.compare import compare
+from reweigh.cli.data import data
+from reweigh.cli.demo import demo
+from reweigh.cli.doctor import doctor
+from reweigh.cli.screen import report_unexpected, screen
+from reweigh.cli.train import train
+from reweigh.errors import ReweighError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(train)
+app.command()(compare)
+app.command()(demo)
+app.add_typer(data, name="data")
+app.add_typer(bench, name="bench")
+app.command()(doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"reweigh {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def reweigh(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Train good models on imperfect data.
+
+    A teacher weighs every training sample by looking at the student's
+    internal states, and learns from a small trusted set.
+
+    Begin with [bold]reweigh demo[/bold]; every verb explains itself with --help.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with the exit code of what happened."""
+    sys.excepthook = report_unexpected
+    try:
+        typer.main.get_command(app)(args=arguments, prog_name="reweigh")
+    except ReweighError as error:
+        if screen.debug:
+            traceback.print_exc()
+        screen.complain(str(error))
+        sys.exit(error.exit_code)

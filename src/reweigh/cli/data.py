@@ -1,0 +1,104 @@
+"""`reweigh data`: which data sets there are, fetching them, and looking at what a run would see."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from reweigh.cli import options
+from reweigh.cli.screen import screen
+
+data = typer.Typer(no_args_is_help=True, help="List, fetch and look at data sets.")
+
+Name = Annotated[str, typer.Argument(help="A built-in name; `show` takes paths too.")]
+
+
+@data.command("list")
+def list_names(
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Name the built-in data sets."""
+    from rich.table import Table
+
+    from reweigh.data import names
+
+    if as_json:
+        screen.show_json(names())
+        return
+    table = Table(box=None, show_header=False)
+    for name, description in names().items():
+        table.add_row(name, description)
+    screen.show(table)
+
+
+@data.command()
+def get(
+    name: Name,
+    data_dir: options.DataDir = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Fetch a data set over https and check it; the only command that uses the network.
+
+    [bold]Example[/bold]
+
+    reweigh data get cifar10 --data-dir ~/data
+    """
+    from reweigh.data import get as fetch
+
+    folder = fetch(name, Path(data_dir) if data_dir else None)
+    screen.show_json({"name": name, "folder": str(folder)}) if as_json else screen.show(str(folder))
+
+
+@data.command()
+def show(
+    name: Name,
+    sets: options.Set = None,
+    data_dir: options.DataDir = None,
+    noise: options.Noise = None,
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show what a run would see: counts per class, with noise planted.
+
+    [bold]Examples[/bold]
+
+    reweigh data show mnist5k --noise flip:0.4
+
+    reweigh data show customers.csv --set data.label_column=churned
+    """
+    from reweigh.config import read_config
+    from reweigh.data import prepare
+    from reweigh.training.problem import data_spec
+
+    named = {"data.name": name, "data.dir": data_dir, "data.noise": noise, "seed": seed}
+    settings = read_config(None, {k: v for k, v in named.items() if v is not None}, sets or ())
+    problem = prepare(data_spec(settings))
+    if as_json:
+        screen.show_json(problem.record)
+    else:
+        screen.show(_table(problem.record, problem.class_names))
+
+
+def _table(record: dict[str, Any], class_names: tuple[str, ...]) -> Any:
+    """Samples per class in each part, the totals last."""
+    from rich.table import Table
+
+    parts = list(record["counts"])
+    noise = record["noise"]
+    changed = f" ({noise['changed']:.1%} of the labels changed)" if "changed" in noise else ""
+    title = f"{record['data']}: {record['kind']} data, noise {noise['spec']}{changed}"
+    table = Table("class", *parts, title=title)
+    for k, class_name in enumerate(class_names):
+        table.add_row(class_name, *(f"{record['per_class'][part][k]:,}" for part in parts))
+    table.add_section()
+    table.add_row("all", *(f"{record['counts'][part]:,}" for part in parts))
+    return table

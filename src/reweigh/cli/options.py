@@ -1,0 +1,86 @@
+"""The options that several verbs share, so that each means the same everywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reweigh.cli.screen import screen
+
+
+def _quiet(value: bool) -> bool:
+    screen.quiet = value
+    return value
+
+
+def _no_color(value: bool) -> bool:
+    screen.color = not value
+    return value
+
+
+def _debug(value: bool) -> bool:
+    screen.debug = value
+    return value
+
+
+_SCREEN, _WHAT, _HOW = "Screen", "What to learn", "Where and how"
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="CONFIG.toml", help="Settings file; all keys are optional."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, such as training.lr=0.1."),
+]
+Data = Annotated[
+    str | None,
+    typer.Option(help="Data set: a built-in name or a path.", rich_help_panel=_WHAT),
+]
+DataDir = Annotated[
+    str | None,
+    typer.Option(help="Where the files of a built-in set are.", rich_help_panel=_WHAT),
+]
+Noise = Annotated[
+    str | None,
+    typer.Option(help="Planted: none, uniform:P, flip:P, matrix:FILE.", rich_help_panel=_WHAT),
+]
+Epochs = Annotated[
+    int | None, typer.Option(help="Passes over the training samples.", rich_help_panel=_WHAT)
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of everything random.", rich_help_panel=_HOW)]
+Device = Annotated[
+    str | None, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.", rich_help_panel=_HOW)
+]
+Threads = Annotated[int | None, typer.Option(help="CPU threads of torch.", rich_help_panel=_HOW)]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder to make; never overwritten.", rich_help_panel=_HOW),
+]
+PrintConfig = Annotated[
+    bool,
+    typer.Option("--print-config", help="Print all settings, explained, and stop."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check everything, write nothing, say what would be done.")
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="One JSON object on stdout.", rich_help_panel=_SCREEN),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", callback=_quiet, help="No progress, no remarks.", rich_help_panel=_SCREEN
+    ),
+]
+NoColor = Annotated[
+    bool,
+    typer.Option(
+        "--no-color", callback=_no_color, help="No colours; NO_COLOR too.", rich_help_panel=_SCREEN
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", callback=_debug, help="Show tracebacks here.", rich_help_panel=_SCREEN),
+]

@@ -1,0 +1,64 @@
+"""What the user sees: results on stdout, everything else on stderr."""
+
+import json
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+
+@dataclass
+class Screen:
+    """How to speak in this call, as the options `-q`, `--no-color` and `--debug` said."""
+
+    quiet: bool = False
+    color: bool = True
+    debug: bool = False
+    folder: Path | None = None
+    """The run folder, once there is one: unexpected errors are written there."""
+
+    def say(self, text: str) -> None:
+        """A remark, on stderr, unless quiet."""
+        if not self.quiet:
+            print(text, file=sys.stderr)
+
+    def complain(self, text: str) -> None:
+        """An error, on stderr, always."""
+        print(f"reweigh: {text}", file=sys.stderr)
+
+    def show(self, result: Any) -> None:
+        """A result for people, on stdout: text as it is, tables by rich."""
+        from rich.console import Console
+
+        if isinstance(result, str):
+            print(result)
+        else:
+            Console(no_color=not self.color).print(result)
+
+    def show_json(self, result: Any) -> None:
+        """A result for programs: one JSON object on stdout."""
+        print(json.dumps(result, allow_nan=False))
+
+
+screen = Screen()
+
+
+def report_unexpected(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """The hook for errors that nobody foresaw: one sentence, and the traceback in a file."""
+    text = "".join(traceback.format_exception(kind, error, trace))
+    if screen.debug:
+        sys.stderr.write(text)
+        return
+    home = screen.folder if screen.folder and screen.folder.is_dir() else Path()
+    log = home / "error.log"
+    try:
+        log.write_text(text, encoding="utf-8")
+    except OSError:
+        sys.stderr.write(text)
+        return
+    summary = str(error).partition("\n")[0]
+    screen.complain(f"unexpected {kind.__name__}: {summary}. The traceback is in {log}.")

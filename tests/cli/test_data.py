@@ -1,0 +1,29 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from reweigh.cli.app import app
+from reweigh.errors import UsageError
+
+
+def data(*arguments: str) -> str:
+    return CliRunner().invoke(app, ["data", *arguments], catch_exceptions=False).stdout
+
+
+def test_the_built_in_sets_are_listed() -> None:
+    assert "mnist5k" in data("list")
+    assert "cifar10" in json.loads(data("list", "--json"))
+
+
+def test_what_a_run_would_see_is_shown() -> None:
+    shown = data("show", "digits", "--noise", "flip:0.4")
+    assert "noise flip:0.4" in shown
+    assert "trusted" in shown
+    record = json.loads(data("show", "digits", "--set", "data.trusted_per_class=5", "--json"))
+    assert record["counts"]["trusted"] == 50
+
+
+def test_what_cannot_be_fetched_is_refused() -> None:
+    with pytest.raises(UsageError, match="nothing to get"):
+        data("get", "digits")
