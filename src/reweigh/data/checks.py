@@ -1,0 +1,63 @@
+"""Is what a reader found fit to learn from? One clear sentence where it is not."""
+
+import numpy as np
+
+from reweigh.data.samples import Samples, Source
+from reweigh.errors import DataError
+
+
+def check(source: Source) -> None:
+    """Raise a `DataError` for data that cannot be learned from."""
+    _check_classes(source)
+    parts = {"train": source.train, "test": source.test, "trusted": source.trusted}
+    for part, samples in parts.items():
+        if samples is not None:
+            check_samples(samples, part, source)
+
+
+def check_samples(samples: Samples, part: str, source: Source) -> None:
+    """Raise a `DataError` unless `samples` can stand beside the other samples of `source`."""
+    if len(samples) == 0:
+        raise DataError(f"The {part} set is empty; at least one sample is needed.")
+    expected, found = source.train.inputs.shape[1:], samples.inputs.shape[1:]
+    if found != expected:
+        raise DataError(
+            f"A {part} sample has shape {found} but a train sample {expected}; they must be equal."
+        )
+    _check_labels(samples, part, len(source.class_names))
+    _check_finite(samples, part)
+
+
+def _check_labels(samples: Samples, part: str, num_classes: int) -> None:
+    wrong = np.flatnonzero((samples.labels < 0) | (samples.labels >= num_classes))
+    if len(wrong):
+        raise DataError(
+            f"{part} sample {samples.ids[wrong[0]]} has label {samples.labels[wrong[0]]}, outside "
+            f"0..{num_classes - 1}; correct the label or name all the classes."
+        )
+
+
+def _check_finite(samples: Samples, part: str) -> None:
+    if samples.inputs.dtype == np.uint8:
+        return
+    wrong = np.flatnonzero(~np.isfinite(samples.inputs).all(axis=1))
+    if len(wrong):
+        raise DataError(
+            f"{part} sample {samples.ids[wrong[0]]} holds a value that is not finite ({len(wrong)} "
+            f"such samples); fill the gaps or drop these rows."
+        )
+
+
+def _check_classes(source: Source) -> None:
+    if len(source.class_names) < 2:
+        raise DataError(
+            f"The data has {len(source.class_names)} class(es); at least two are needed."
+        )
+    _check_labels(source.train, "train", len(source.class_names))
+    counts = np.bincount(source.train.labels, minlength=len(source.class_names))
+    if not counts.all():
+        c = int(counts.argmin())
+        raise DataError(
+            f"Class {c} ({source.class_names[c]!r}) has no training sample; drop the class or "
+            f"number the labels from 0 without gaps."
+        )

@@ -1,0 +1,93 @@
+"""Training labels from a separate file, so that anybody's noisy labels drop in.
+
+    labels.txt   one label a line            labels.npy   one number (or name) a sample
+    labels.csv   one column, or id,label     where id is a training id or a sample's name
+
+A label is a class name or a class number. Without ids the file has one label for every sample the
+training ids count (for a table that we split, every row of the table). With ids it may name only
+some samples; the others keep theirs.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.data.classes import encode
+from reweigh.data.columns import Columns
+from reweigh.data.samples import Indices, Labels, Samples
+from reweigh.errors import DataError, UsageError
+
+
+def read_labels(path: Path, train: Samples, class_names: tuple[str, ...], num_ids: int) -> Labels:
+    """The labels of `train` after those of the file took the place of its own."""
+    ids, texts = _read(path, train)
+    numbers = encode(texts, class_names, str(path))
+    if ids is not None:
+        return _replace(train, ids, numbers)
+    if len(numbers) != num_ids:
+        raise DataError(
+            f"{path} has {len(numbers)} labels but the data has {num_ids} samples to label; give "
+            f"one a sample, or a CSV with the columns id,label."
+        )
+    return numbers[train.ids]
+
+
+def read_ids(path: Path, train: Samples) -> tuple[Indices, NDArray[np.str_] | None]:
+    """Training ids in a file, with labels where it has a column for them."""
+    if path.suffix == ".csv":
+        columns = Columns.read(path)
+        if "id" not in columns.names:
+            raise DataError(f"{path} has no column 'id' (it has {', '.join(columns.names)}).")
+        texts = columns.labels("label") if "label" in columns.names else None
+        return _ids(columns.texts("id"), train, path), texts
+    return _ids(_plain_texts(path), train, path), None
+
+
+def _read(path: Path, train: Samples) -> tuple[Indices | None, NDArray[np.str_]]:
+    if path.suffix != ".csv":
+        return None, _plain_texts(path)
+    columns = Columns.read(path)
+    if len(columns.names) == 1:
+        return None, columns.labels(columns.names[0])
+    if not {"id", "label"} <= set(columns.names):
+        raise DataError(
+            f"{path} has the columns {', '.join(columns.names)}; expected id,label or one column."
+        )
+    return _ids(columns.texts("id"), train, path), columns.labels("label")
+
+
+def _plain_texts(path: Path) -> NDArray[np.str_]:
+    """One text a sample, from `.txt` or `.npy`."""
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, allow_pickle=False).reshape(-1).astype(np.str_)
+        if path.suffix == ".txt":
+            lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
+            return np.char.strip(np.asarray(lines))
+    except (OSError, ValueError, EOFError) as problem:
+        raise DataError(f"{path} cannot be read ({problem}).") from None
+    raise UsageError(f"{path} ends in {path.suffix!r}; expected .txt, .npy or .csv.")
+
+
+def _ids(texts: NDArray[np.str_], train: Samples, path: Path) -> Indices:
+    """Ids written as numbers, or as the names of samples."""
+    distinct, counts = np.unique(texts, return_counts=True)
+    if counts.max(initial=0) > 1:
+        raise DataError(f"{path} names {str(distinct[counts.argmax()])!r} twice; once is enough.")
+    if train.names is not None and np.isin(texts, train.names).all():
+        order = np.argsort(train.names, kind="stable")
+        return train.ids[order[np.searchsorted(train.names, texts, sorter=order)]]
+    wrong = [text for text in texts.tolist() if not text.removeprefix("-").isdecimal()]
+    if wrong:
+        raise DataError(f"{path}: id {wrong[0]!r} is neither a number nor a sample's name.")
+    return texts.astype(np.int64)
+
+
+def _replace(train: Samples, ids: Indices, numbers: Labels) -> Labels:
+    """Labels of samples that are not in `train` (trusted ones, say) have nowhere to go."""
+    labels, order = train.labels.copy(), np.argsort(train.ids)
+    place = np.searchsorted(train.ids, ids, sorter=order).clip(max=len(train) - 1)
+    known = train.ids[order[place]] == ids
+    labels[order[place[known]]] = numbers[known]
+    return labels

@@ -1,0 +1,169 @@
+"""From a description of the data to a problem to learn.
+
+Load, split off the trusted set, limit, long tail, the user's own labels, noise: in this order, so
+that each random choice is the same whatever the later steps are.
+"""
+
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from reweigh.data.labels import read_labels
+from reweigh.data.long_tail import long_tail
+from reweigh.data.noise import parse_noise, plant, transition
+from reweigh.data.overlap import drop_copies, refuse_copies
+from reweigh.data.samples import Labels, Problem, Samples, Source
+from reweigh.data.seeds import generator
+from reweigh.data.sources import load
+from reweigh.data.splits import per_class, proportional
+from reweigh.data.trusted import split_trusted
+from reweigh.errors import DataError, UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSpec:
+    """Which data, and what to do with it."""
+
+    data: str
+    """A data set's name, a folder of images, or an `.npz`, `.csv` or `.parquet` file."""
+    data_dir: Path | None = None
+    """Where the files of named data sets are; else `REWEIGH_DATA`, else the cache folder."""
+    label_column: str = "label"
+    """Of a table."""
+    image_size: int | None = None
+    """Height and width that images of a folder or listing are resized to."""
+    labels: Path | None = None
+    """A file of training labels that replace the data's own (see `labels`)."""
+    true_labels: Literal["unknown", "original"] = "unknown"
+    """`original`: where `labels` is given, the labels it replaces are the right ones."""
+    trusted: Path | None = None
+    """A file with the trusted set (see `trusted`)."""
+    trusted_per_class: int | None = None
+    """How many trusted samples per class to split off the training set."""
+    noise: str = "none"
+    """`none`, `uniform:RATE`, `flip:RATE` or `matrix:FILE`."""
+    imbalance: float = 1.0
+    """Largest class over smallest class; above 1 the training set gets a long tail."""
+    train_limit: int | None = None
+    """At most so many training samples, in the proportions of the classes."""
+    test_limit: int | None = None
+    """At most so many test samples, in the proportions of the classes."""
+    seed: int = 0
+    """Of every random choice but the test set, which is the same for all seeds."""
+
+    def __post_init__(self) -> None:
+        parse_noise(self.noise)
+        for name, limit in (("train_limit", self.train_limit), ("test_limit", self.test_limit)):
+            if limit is not None and limit < 1:
+                raise UsageError(f"{name} is {limit}; expected at least 1.")
+        if self.seed < 0:
+            raise UsageError(f"The seed is {self.seed}; expected a whole number from 0.")
+        if self.true_labels == "original" and self.labels is None:
+            raise UsageError("true_labels is 'original' but no labels file is given; add `labels`.")
+
+
+def prepare(spec: DataSpec) -> Problem:
+    """The problem that `spec` describes; equal specs give equal problems, bit for bit."""
+    source = load(spec.data, spec.data_dir, spec.label_column, spec.image_size)
+    clear = _clear_of_test(source)
+    rest, trusted = split_trusted(source, clear, spec.trusted, spec.trusted_per_class, spec.seed)
+    _check_left(rest, source.class_names)
+    test = _limited_test(source, spec)
+    original = _reduced(rest, source, spec)
+    given = _own_labels(original, source, spec)
+    train, true_labels, planted = _noisy(given, original, source, spec)
+    record = {
+        **_contents(source, train, trusted, test),
+        **_choices(spec),
+        "copies_of_test_dropped": len(source.train) - len(clear),
+        "copies_of_trusted_dropped": max(0, len(clear) - len(rest) - len(trusted)),
+        "noise": planted,
+    }
+    return Problem(train, trusted, test, source.class_names, source.kind, true_labels, record)
+
+
+def _clear_of_test(source: Source) -> Samples:
+    """The training set, sharing no input with the test set."""
+    if source.split == "given":
+        refuse_copies(source.train, source.test, "train", "test")
+        return source.train
+    return drop_copies(source.train, source.test)
+
+
+def _check_left(train: Samples, class_names: tuple[str, ...]) -> None:
+    counts = np.bincount(train.labels, minlength=len(class_names))
+    if not counts.all():
+        raise DataError(
+            f"Class {class_names[int(counts.argmin())]!r} has no training sample left after copies "
+            f"of test and trusted samples were removed; the data repeats itself too much."
+        )
+
+
+def _limited_test(source: Source, spec: DataSpec) -> Samples:
+    """The same test subset for every seed, so that results of seeds can be compared."""
+    test = source.test
+    if spec.test_limit is None or spec.test_limit >= len(test):
+        return test
+    counts = proportional(test.labels, len(source.class_names), spec.test_limit)
+    return test.take(per_class(test.labels, counts, generator(0, "test limit")))
+
+
+def _reduced(train: Samples, source: Source, spec: DataSpec) -> Samples:
+    """What the limit and the long tail leave of the training set."""
+    num_classes = len(source.class_names)
+    if spec.train_limit is not None and spec.train_limit < len(train):
+        counts = proportional(train.labels, num_classes, spec.train_limit)
+        train = train.take(per_class(train.labels, counts, generator(spec.seed, "train limit")))
+    if spec.imbalance != 1:
+        train = train.take(long_tail(train.labels, num_classes, spec.imbalance, spec.seed))
+    return train
+
+
+def _own_labels(train: Samples, source: Source, spec: DataSpec) -> Samples:
+    """The training set under the user's labels; the trusted set keeps the data's own."""
+    if spec.labels is None:
+        return train
+    return train.with_labels(read_labels(spec.labels, train, source.class_names, source.num_ids))
+
+
+def _noisy(
+    given: Samples, original: Samples, source: Source, spec: DataSpec
+) -> tuple[Samples, Labels | None, dict[str, Any]]:
+    """The training set with planted noise, its true labels as far as known, and the record."""
+    declared = original.labels if spec.true_labels == "original" else None
+    noise = parse_noise(spec.noise)
+    if noise.kind == "none":
+        return given, declared, {"spec": spec.noise}
+    C = transition(noise, len(source.class_names), spec.seed)
+    train = given.with_labels(plant(given, C, spec.seed))
+    changed = float((train.labels != given.labels).mean())
+    record = {"spec": spec.noise, "changed": changed, "matrix": C.tolist()}
+    return train, given.labels if declared is None else declared, record
+
+
+def _contents(source: Source, train: Samples, trusted: Samples, test: Samples) -> dict[str, Any]:
+    """What is in the problem, and a fingerprint that changes with any of it."""
+    parts = {"train": train, "trusted": trusted, "test": test}
+    fingerprint = blake2b(digest_size=16)
+    for samples in parts.values():
+        for array in (samples.content_hashes(), samples.labels, samples.ids):
+            fingerprint.update(array.tobytes())
+    K = len(source.class_names)
+    return {
+        "kind": source.kind,
+        "split": source.split,
+        "trusted_in_data": source.trusted is not None,
+        "counts": {part: len(samples) for part, samples in parts.items()},
+        "per_class": {p: np.bincount(s.labels, minlength=K).tolist() for p, s in parts.items()},
+        "fingerprint": fingerprint.hexdigest(),
+    }
+
+
+def _choices(spec: DataSpec) -> dict[str, Any]:
+    """The specification itself, ready for JSON; the noise has its own entry."""
+    choices = {**asdict(spec)}
+    del choices["noise"]
+    return {k: str(v) if isinstance(v, Path) else v for k, v in choices.items()}

@@ -1,0 +1,1 @@
+"""One form of data per file; each reader returns a `Source`."""

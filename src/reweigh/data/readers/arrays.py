@@ -1,0 +1,94 @@
+"""Arrays in one `.npz` file.
+
+`x_train, y_train, x_test, y_test`, optionally `x_trusted, y_trusted` and `class_names`. Images are
+`uint8` of shape (n, h, w) or (n, h, w, c); anything two-dimensional is a table and is taken as it
+is, so scale it first. Labels are class numbers from 0, or class names.
+"""
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.data.classes import class_names_of, encode
+from reweigh.data.samples import Kind, Samples, Source, numbered
+from reweigh.errors import DataError
+
+
+def read(path: Path) -> Source:
+    """The source in an `.npz` file; object arrays (pickles) are refused."""
+    arrays = read_npz(path)
+    for name in ("x_train", "y_train", "x_test", "y_test"):
+        if name not in arrays:
+            raise DataError(f"{path} has no array {name!r} (it has {', '.join(arrays) or 'none'}).")
+    class_names = _class_names(arrays, path)
+    return Source(
+        train=samples_of(arrays, "train", class_names, path),
+        test=samples_of(arrays, "test", class_names, path),
+        class_names=class_names,
+        kind=_kind(arrays["x_train"]),
+        split="given",
+        trusted=samples_of(arrays, "trusted", class_names, path) if "x_trusted" in arrays else None,
+    )
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """Every array of the file, without pickles."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError("it is a single array")
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
+        raise DataError(f"{path} cannot be read as .npz arrays ({problem}).") from None
+
+
+def samples_of(
+    arrays: dict[str, NDArray[Any]], part: str, class_names: tuple[str, ...], path: Path
+) -> Samples:
+    """The samples in `x_<part>` and `y_<part>`."""
+    if f"y_{part}" not in arrays:
+        raise DataError(f"{path} has x_{part} but no y_{part}.")
+    inputs, labels = _inputs(arrays[f"x_{part}"], part, path), arrays[f"y_{part}"]
+    if labels.shape != (len(inputs),):
+        raise DataError(
+            f"{path}: y_{part} has shape {labels.shape}, expected ({len(inputs)},) as x_{part} has "
+            f"{len(inputs)} samples."
+        )
+    if labels.dtype.kind == "U":
+        return numbered(inputs, encode(labels, class_names, str(path)))
+    if labels.dtype.kind not in "iu":
+        raise DataError(f"{path}: y_{part} has type {labels.dtype}; expected numbers or names.")
+    return numbered(inputs, labels.astype(np.int64))
+
+
+def _kind(inputs: NDArray[Any]) -> Kind:
+    return "table" if inputs.ndim == 2 else "image"
+
+
+def _inputs(inputs: NDArray[Any], part: str, path: Path) -> NDArray[Any]:
+    if inputs.ndim == 2 and inputs.dtype.kind in "iufb":
+        return inputs.astype(np.float32)
+    if inputs.dtype == np.uint8 and inputs.ndim in (3, 4):
+        return inputs if inputs.ndim == 4 else inputs[..., None]
+    raise DataError(
+        f"{path}: x_{part} has type {inputs.dtype} and shape {inputs.shape}; expected uint8 images "
+        f"(n, h, w[, c]) or a numeric table (n, d)."
+    )
+
+
+def _class_names(arrays: dict[str, NDArray[Any]], path: Path) -> tuple[str, ...]:
+    if "class_names" in arrays:
+        return tuple(str(name) for name in arrays["class_names"].reshape(-1))
+    labels = arrays["y_train"]
+    if labels.dtype.kind == "U":
+        return class_names_of(labels)
+    if labels.dtype.kind not in "iu" or labels.size == 0:
+        raise DataError(
+            f"{path}: y_train has type {labels.dtype} and {labels.size} values; expected class "
+            f"numbers or names."
+        )
+    return tuple(str(c) for c in range(int(labels.max()) + 1))

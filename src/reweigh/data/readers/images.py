@@ -1,0 +1,108 @@
+"""Images on disk: a folder with one sub-folder a class, or a CSV of path and label.
+
+    folder/train/cat/1.png  folder/test/cat/2.png  [folder/trusted/cat/3.png]
+    folder/cat/1.png                                            (a fifth becomes the test set)
+    listing.csv: path,label[,split][,trusted]                   (paths relative to the CSV)
+
+All images are held in memory as bytes. They must be of one size unless `image_size` resizes them.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.data.classes import class_names_of, encode
+from reweigh.data.columns import Columns, parts_of
+from reweigh.data.samples import Samples, Source, numbered
+from reweigh.data.splits import hold_out_test
+from reweigh.errors import DataError
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
+
+
+def read_folder(root: Path, image_size: int | None = None) -> Source:
+    """The source in a folder of class sub-folders.
+
+    Beside `train/`, the folders `test/` and `trusted/` are parts; without it they are classes.
+    """
+    in_parts = (root / "train").is_dir()
+    train = root / "train" if in_parts else root
+    class_names = class_names_of(_walk(train)[1])
+
+    def part(folder: Path) -> Samples | None:
+        return _read_part(folder, class_names, image_size) if folder.is_dir() else None
+
+    whole = _read_part(train, class_names, image_size)
+    test = part(root / "test") if in_parts else None
+    trusted = part(root / "trusted") if in_parts else None
+    if test is not None:
+        return Source(whole, test, class_names, "image", "given", trusted)
+    held_out = hold_out_test(whole.labels, whole.content_hashes())
+    return Source(
+        whole.take(~held_out), whole.take(held_out), class_names, "image", "ours", trusted
+    )
+
+
+def read_listing(columns: Columns, label_column: str, path: Path, image_size: int | None) -> Source:
+    """The source in a CSV whose column `path` names image files."""
+    texts, names = columns.labels(label_column), columns.texts("path")
+    class_names = class_names_of(texts)
+    images = _read_images([path.parent / name for name in names.tolist()], image_size)
+    whole = numbered(images, encode(texts, class_names, str(path)), names)
+    return parts_of(columns, whole, class_names, "image")
+
+
+def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | None) -> Samples:
+    paths, texts = _walk(folder)
+    names = np.asarray([str(path.relative_to(folder)) for path in paths])
+    labels = encode(texts, class_names, str(folder))
+    return numbered(_read_images(paths, image_size), labels, names)
+
+
+def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
+    """Every file below `folder`'s class sub-folders, with the class's name."""
+    classes = sorted(f for f in folder.iterdir() if f.is_dir() and not f.name.startswith("."))
+    paths = [path for f in classes for path in sorted(_visible(f.rglob("*")))]
+    if not paths:
+        raise DataError(f"{folder} has no images in sub-folders (one sub-folder a class).")
+    return paths, np.asarray([path.relative_to(folder).parts[0] for path in paths])
+
+
+def _visible(paths: Iterable[Path]) -> Iterable[Path]:
+    return (path for path in paths if path.is_file() and not path.name.startswith("."))
+
+
+def _load(path: Path, image_size: int | None) -> NDArray[np.uint8]:
+    """One image: (h, w) if it is grey, else (h, w, 3)."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise DataError(
+            "Reading images needs Pillow, which is not installed; "
+            "run `pip install 'reweigh[images]'`."
+        ) from None
+    try:
+        with Image.open(path) as image:
+            plain = image.convert("L" if image.mode in {"1", "L"} else "RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
+        raise DataError(f"{path} cannot be read as an image ({problem}).") from None
+    if image_size is not None:
+        plain = plain.resize((image_size, image_size), Image.Resampling.BILINEAR)
+    return np.asarray(plain)
+
+
+def _read_images(paths: list[Path], image_size: int | None) -> NDArray[Any]:
+    """(n, h, w, c), with one channel only if every image is grey."""
+    images = [_load(path, image_size) for path in paths]
+    for image, path in zip(images, paths, strict=True):
+        if image.shape[:2] != images[0].shape[:2]:
+            raise DataError(
+                f"{path} has size {image.shape[:2]} but {paths[0]} has {images[0].shape[:2]}; "
+                f"images must be of one size: set image_size to resize them all."
+            )
+    channels = max(1 if image.ndim == 2 else 3 for image in images)
+    shape = (*images[0].shape[:2], channels)
+    return np.stack([np.broadcast_to(i[..., None] if i.ndim == 2 else i, shape) for i in images])

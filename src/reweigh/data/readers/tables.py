@@ -1,0 +1,84 @@
+"""Tables from CSV or Parquet: one row a sample, one column the label.
+
+Columns of numbers are standardised, columns of text become one-hot; both with the statistics of
+the *training* rows, so nothing of the test rows is known beforehand (a text unseen in training is
+all zeros). A column `split` with `train`/`test` is obeyed, otherwise a fifth of every class becomes
+the test set; a column `trusted` with true/false marks the trusted rows.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.data.classes import class_names_of, encode
+from reweigh.data.columns import ROLES, Columns, parts_of
+from reweigh.data.readers.images import SUFFIXES, read_listing
+from reweigh.data.samples import Source, numbered
+from reweigh.errors import DataError
+
+_MOST_TEXTS = 100  # distinct texts a column may have; more is a key or prose, not a category
+
+
+def read(path: Path, label_column: str = "label", image_size: int | None = None) -> Source:
+    """The source in a table, or the images that a table with a column `path` lists."""
+    columns = Columns.read(path)
+    if label_column not in columns.names:
+        raise DataError(
+            f"{path} has no label column {label_column!r} (it has {', '.join(columns.names)}); "
+            f"set label_column."
+        )
+    if _lists_images(columns):
+        return read_listing(columns, label_column, path, image_size)
+    texts = columns.labels(label_column)
+    class_names = class_names_of(texts)
+    labels = encode(texts, class_names, str(path))
+    features = [name for name in columns.names if name not in {label_column, *ROLES}]
+    if not features:
+        raise DataError(f"{path} has no column besides the label and {', '.join(ROLES)}.")
+    raw = numbered(np.stack([_codes(columns, name) for name in features], axis=1), labels)
+    parts = parts_of(columns, raw, class_names, "table")
+    train = np.isin(raw.ids, parts.train.ids)  # (n,)
+    inputs = np.concatenate([_feature(columns, name, train) for name in features], axis=1)
+    return replace(
+        parts,
+        train=replace(parts.train, inputs=inputs[parts.train.ids]),
+        test=replace(parts.test, inputs=inputs[parts.test.ids]),
+        trusted=parts.trusted and replace(parts.trusted, inputs=inputs[parts.trusted.ids]),
+    )
+
+
+def _lists_images(columns: Columns) -> bool:
+    return "path" in columns.names and Path(columns.texts("path")[0]).suffix.lower() in SUFFIXES
+
+
+def _codes(columns: Columns, name: str) -> NDArray[np.float64]:
+    """One number per cell that is equal where the cells are: what copies are told by."""
+    numbers = columns.numbers(name)
+    if numbers is not None:
+        return numbers
+    return np.unique(columns.texts(name), return_inverse=True)[1].astype(np.float64).reshape(-1)
+
+
+def _feature(columns: Columns, name: str, train: NDArray[np.bool_]) -> NDArray[np.float32]:
+    numbers = columns.numbers(name)
+    if numbers is None:
+        return _one_hot(columns.texts(name), train, name)  # (n, categories)
+    return _standardised(numbers, train)  # (n, 1)
+
+
+def _standardised(numbers: NDArray[np.float64], train: NDArray[np.bool_]) -> NDArray[np.float32]:
+    mean, deviation = numbers[train].mean(), numbers[train].std()
+    scale = deviation if deviation > 0 else 1.0  # a constant column becomes zeros
+    return ((numbers - mean) / scale).astype(np.float32)[:, None]
+
+
+def _one_hot(texts: NDArray[np.str_], train: NDArray[np.bool_], name: str) -> NDArray[np.float32]:
+    categories = np.unique(texts[train])
+    if len(categories) > _MOST_TEXTS:
+        raise DataError(
+            f"Column {name!r} has {len(categories)} distinct texts, at most {_MOST_TEXTS} can be "
+            f"categories; drop the column or encode it as numbers."
+        )
+    return (texts[:, None] == categories[None, :]).astype(np.float32)

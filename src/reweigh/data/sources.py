@@ -1,0 +1,55 @@
+"""From what the user wrote (a name or a path) to the reader that knows it."""
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from reweigh.data.catalogue import names
+from reweigh.data.checks import check
+from reweigh.data.samples import Source
+from reweigh.errors import UsageError
+
+
+def load(
+    data: str,
+    data_dir: Path | None = None,
+    label_column: str = "label",
+    image_size: int | None = None,
+) -> Source:
+    """Read and check a named data set, or a folder, `.npz`, `.csv` or `.parquet` file."""
+    if image_size is not None and image_size < 1:
+        raise UsageError(f"image_size is {image_size}; expected at least 1 pixel.")
+    source = (
+        _named(data, data_dir) if data in names() else _path(Path(data), label_column, image_size)
+    )
+    check(source)
+    return source
+
+
+def _named(name: str, data_dir: Path | None) -> Source:
+    from reweigh.data.readers import cifar, digits, fashion_mnist, mnist5k
+
+    readers = {
+        "digits": digits.read,
+        "mnist5k": mnist5k.read,
+        "fashion-mnist": lambda: fashion_mnist.read(data_dir),
+        "cifar10": lambda: cifar.read(cifar.CIFAR10, data_dir),
+        "cifar100": lambda: cifar.read(cifar.CIFAR100, data_dir),
+    }
+    return readers[name]()
+
+
+def _path(path: Path, label_column: str, image_size: int | None) -> Source:
+    from reweigh.data.readers import arrays, images, tables
+
+    if path.is_dir():
+        return images.read_folder(path, image_size)
+    if path.is_file() and path.suffix == ".npz":
+        return arrays.read(path)
+    if path.is_file() and path.suffix in {".csv", ".parquet"}:
+        return tables.read(path, label_column, image_size)
+    near = get_close_matches(str(path), names(), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(names())}."
+    raise UsageError(
+        f"{str(path)!r} is neither a data set's name nor an existing folder, .npz, .csv or "
+        f".parquet file; {hint}"
+    )

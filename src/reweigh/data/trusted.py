@@ -1,0 +1,101 @@
+"""The trusted set: a few samples whose labels are right, and which nobody trains on.
+
+It comes from the source itself (a folder, a column, arrays), from a file, or N per class are split
+off the training set before noise is planted. The split depends on the seed alone: every method and
+every noise setting under one seed has the same trusted set.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from reweigh.data.checks import check_samples
+from reweigh.data.classes import encode
+from reweigh.data.labels import read_ids
+from reweigh.data.overlap import drop_copies, refuse_copies
+from reweigh.data.readers.arrays import read_npz, samples_of
+from reweigh.data.samples import Samples, Source
+from reweigh.data.seeds import generator
+from reweigh.data.splits import per_class
+from reweigh.errors import DataError, UsageError
+
+_MOST_PER_CLASS, _MOST_IN_ALL, _LARGEST_SHARE = 100, 1000, 0.1
+
+
+def split_trusted(
+    source: Source, train: Samples, path: Path | None, number: int | None, seed: int
+) -> tuple[Samples, Samples]:
+    """The training set without copies of trusted samples, and the trusted set.
+
+    `path` is a file of training ids (`.txt`, `.npy`, or `.csv` with id and, where they were
+    corrected, label) or an `.npz` with `x_trusted, y_trusted`; `number` is how many per class are
+    split off (None: `default_number`). Samples given apart must not occur in train or test; those
+    taken out of train take their copies with them (see `overlap`).
+    """
+    given = [source.trusted is not None, path is not None, number is not None]
+    if sum(given) > 1:
+        raise UsageError(
+            "The trusted set is given twice; keep one of: the data's own trusted part, a trusted "
+            "file, a number per class."
+        )
+    if source.trusted is not None:
+        return train, _apart(source.trusted, train, source)
+    if path is not None and path.suffix == ".npz":
+        return train, _apart(_read_npz(path, source), train, source)
+    trusted = _listed(path, train, source) if path else _drawn(train, source, number, seed)
+    return drop_copies(train, trusted), trusted
+
+
+def default_number(labels: np.ndarray, num_classes: int) -> int:
+    """How many trusted samples per class, if nobody says.
+
+    100, at most 1,000 in all (so 100 for CIFAR-10 and 10 for CIFAR-100, as Meta-Weight-Net has),
+    and at most a tenth of the smallest class.
+    """
+    smallest = int(np.bincount(labels, minlength=num_classes).min())
+    share = int(_LARGEST_SHARE * smallest)
+    return max(1, min(_MOST_PER_CLASS, _MOST_IN_ALL // num_classes, share))
+
+
+def _apart(trusted: Samples, train: Samples, source: Source) -> Samples:
+    check_samples(trusted, "trusted", source)
+    refuse_copies(trusted, train, "trusted", "train")
+    refuse_copies(trusted, source.test, "trusted", "test")
+    return trusted
+
+
+def _read_npz(path: Path, source: Source) -> Samples:
+    arrays = read_npz(path)
+    if "x_trusted" not in arrays:
+        raise DataError(f"{path} has no array 'x_trusted' (it has {', '.join(arrays) or 'none'}).")
+    return samples_of(arrays, "trusted", source.class_names, path)
+
+
+def _listed(path: Path, train: Samples, source: Source) -> Samples:
+    ids, texts = read_ids(path, train)
+    place = {int(i): position for position, i in enumerate(train.ids)}
+    missing = [int(i) for i in ids if int(i) not in place]
+    if missing or not len(ids):
+        what = f"id {missing[0]}" if missing else "nothing"
+        raise DataError(
+            f"{path} names {what}, which is no training sample (or a copy of a test sample)."
+        )
+    trusted = train.take(np.asarray([place[int(i)] for i in ids]))
+    if texts is None:
+        return trusted
+    return trusted.with_labels(encode(texts, source.class_names, str(path)))
+
+
+def _drawn(train: Samples, source: Source, number: int | None, seed: int) -> Samples:
+    num_classes = len(source.class_names)
+    n = default_number(train.labels, num_classes) if number is None else number
+    if n < 1:
+        raise UsageError(f"The trusted set has {n} samples per class; expected at least 1.")
+    counts = np.bincount(train.labels, minlength=num_classes)
+    if counts.min() <= n:
+        c = int(counts.argmin())
+        raise DataError(
+            f"Class {source.class_names[c]!r} has {counts[c]} training samples; {n} cannot be "
+            f"split off as trusted and any be left: lower the number per class."
+        )
+    return train.take(per_class(train.labels, [n] * num_classes, generator(seed, "trusted split")))

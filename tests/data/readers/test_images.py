@@ -1,0 +1,96 @@
+import sys
+
+import numpy as np
+import pytest
+
+from reweigh.data.sources import load
+from reweigh.errors import DataError
+
+Image = pytest.importorskip("PIL.Image")
+
+
+def picture(path, seed, size=(6, 5), mode="RGB"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shape = (*size, 3) if mode == "RGB" else size
+    pixels = np.random.default_rng(seed).integers(0, 255, shape, dtype=np.uint8)
+    Image.fromarray(pixels).save(path)
+    return pixels
+
+
+def tree(root, parts=("train", "test"), n=5, mode="RGB"):
+    seed = 0
+    for part in parts:
+        for name in ("cat", "dog"):
+            for i in range(n):
+                picture(root / part / name / f"{i}.png", seed := seed + 1, mode=mode)
+    return root
+
+
+def test_parts_and_classes_are_folders(tmp_path):
+    tree(tmp_path, ("train", "test", "trusted"))
+    pixels = picture(tmp_path / "train" / "cat" / "deep" / "x.png", 99)
+    (tmp_path / "train" / "cat" / ".hidden").write_text("")
+    source = load(str(tmp_path))
+    assert source.class_names == ("cat", "dog")
+    assert source.split == "given"
+    assert [len(p) for p in (source.train, source.test, source.trusted)] == [11, 10, 10]
+    where = source.train.names.tolist().index("cat/deep/x.png")
+    np.testing.assert_array_equal(source.train.inputs[where], pixels)
+    assert source.train.labels[where] == 0
+
+
+def test_without_parts_a_fifth_is_the_test_set(tmp_path):
+    source = load(str(tree(tmp_path, ("",), n=10)))
+    assert source.split == "ours"
+    assert np.bincount(source.test.labels).tolist() == [2, 2]
+    assert source.num_ids == 20
+
+
+def test_grey_stays_grey_and_mixed_becomes_colour(tmp_path):
+    assert load(str(tree(tmp_path / "a", mode="L"))).train.inputs.shape == (10, 6, 5, 1)
+    picture(tree(tmp_path / "b") / "train" / "cat" / "g.png", 77, mode="L")
+    assert load(str(tmp_path / "b")).train.inputs.shape == (11, 6, 5, 3)
+
+
+def test_sizes_must_agree_unless_resized(tmp_path):
+    picture(tree(tmp_path) / "train" / "dog" / "big.png", 1, size=(9, 9))
+    with pytest.raises(DataError, match=r"big\.png has size \(9, 9\) but .* set image_size"):
+        load(str(tmp_path))
+    assert load(str(tmp_path), image_size=4).train.inputs.shape == (11, 4, 4, 3)
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", None])
+def test_an_unreadable_image_is_named(tmp_path, content):
+    path = tree(tmp_path) / "train" / "dog" / "0.png"
+    path.write_bytes(path.read_bytes()[:60] if content is None else content)
+    with pytest.raises(DataError, match=r"0\.png cannot be read as an image"):
+        load(str(tmp_path))
+
+
+def test_an_empty_folder_and_an_unknown_class_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no images in sub-folders"):
+        load(str(tmp_path))
+    picture(tree(tmp_path) / "test" / "cow" / "0.png", 1)
+    with pytest.raises(DataError, match="label 'cow' is neither"):
+        load(str(tmp_path))
+
+
+def test_a_listing_names_paths_labels_and_parts(tmp_path):
+    lines = ["path,label,split,trusted"]
+    for i in range(12):
+        picture(tmp_path / "pics" / f"{i}.png", i)
+        part = "test" if i >= 8 else "train"
+        lines.append(f"pics/{i}.png,{'ab'[i % 2]},{part},{'true' if i < 2 else 'false'}")
+    (tmp_path / "list.csv").write_text("\n".join(lines))
+    source = load(str(tmp_path / "list.csv"))
+    assert [len(p) for p in (source.train, source.test, source.trusted)] == [6, 4, 2]
+    assert source.train.names[0] == "pics/2.png"
+    assert source.train.ids.tolist() == [2, 3, 4, 5, 6, 7]
+    assert source.kind == "image"
+
+
+def test_a_missing_pillow_names_the_extra(tmp_path, monkeypatch):
+    tree(tmp_path)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(DataError, match=r"reweigh\[images\]"):
+        load(str(tmp_path))

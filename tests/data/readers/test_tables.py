@@ -1,0 +1,106 @@
+import sys
+
+import numpy as np
+import pytest
+
+from reweigh.data.sources import load
+from reweigh.errors import DataError
+
+
+def write(tmp_path, header, rows):
+    lines = [header, *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    return str(tmp_path / "t.csv")
+
+
+def people(n=40, **more):
+    rng = np.random.default_rng(0)
+    return [[round(a, 3), ["red", "blue"][i % 2], "yes" if i % 4 < 2 else "no"]
+            for i, a in enumerate(rng.normal(50, 9, n))]  # fmt: skip
+
+
+def test_numbers_are_standardised_by_the_training_rows_and_texts_one_hot(tmp_path):
+    rows = [[*row, "test" if i >= 30 else "train"] for i, row in enumerate(people())]
+    rows[35][1] = "green"  # unseen in training
+    source = load(write(tmp_path, "age,colour,label,split", rows))
+    train, test = source.train.inputs, source.test.inputs
+    assert source.class_names == ("no", "yes")
+    assert train.shape == (30, 3)  # age, blue, red
+    np.testing.assert_allclose(train[:, 0].mean(), 0, atol=1e-6)
+    np.testing.assert_allclose(train[:, 0].std(), 1, atol=1e-5)
+    assert abs(test[:, 0].mean()) > 1e-3
+    assert train[0, 1:].tolist() == [0, 1]
+    assert test[5, 1:].tolist() == [0, 0]
+    assert source.test.ids.tolist() == list(range(30, 40))
+
+
+def test_without_a_split_a_fifth_is_test_and_equal_rows_stay_together(tmp_path):
+    rows = [row for row in people() for _ in range(3)]
+    source = load(write(tmp_path, "age,colour,label", rows))
+    assert source.split == "ours"
+    assert source.num_ids == 120
+    assert not set(source.train.content_hashes()) & set(source.test.content_hashes())
+    assert np.bincount(source.test.labels).tolist() == [12, 12]
+
+
+def test_a_trusted_column_and_an_own_label_column(tmp_path):
+    rows = [[*row, i < 6] for i, row in enumerate(people())]
+    source = load(write(tmp_path, "age,colour,answer,trusted", rows), label_column="answer")
+    assert source.trusted.ids.tolist() == [0, 1, 2, 3, 4, 5]
+    assert source.trusted.inputs.shape[1] == 3
+    assert not set(source.trusted.ids) & {*source.train.ids, *source.test.ids}
+
+
+def test_a_constant_column_is_zero_not_nan(tmp_path):
+    source = load(write(tmp_path, "c,age,label", [[5, *row[::2]] for row in people()]))
+    assert (source.train.inputs[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "sentence"),
+    [
+        ("age,colour,answer", None, "has no label column 'label' .it has age, colour, answer"),
+        ("age,colour,label", ["", "red", "yes"], "column 'age' has '' in data row 41"),
+        ("age,colour,label", [1, "red", ""], "data row 41 has no label"),
+        ("age,split,label", None, "split is 'blue'; expected 'train' or 'test'"),
+        ("age,trusted,label", None, "trusted is 'blue'; expected true or false"),
+    ],
+)
+def test_bad_tables_get_one_sentence(tmp_path, header, row, sentence):
+    with pytest.raises(DataError, match=sentence):
+        load(write(tmp_path, header, [*people(), *([row] if row else [])]))
+
+
+def test_more_bad_tables(tmp_path):
+    with pytest.raises(DataError, match="at least two"):
+        load(write(tmp_path, "x,label", [[i, "a"] for i in range(9)]))
+    with pytest.raises(DataError, match="no column besides"):
+        load(write(tmp_path, "label,split", [["a", "train"], ["b", "test"]]))
+    with pytest.raises(DataError, match="both test and trusted"):
+        load(write(tmp_path, "x,label,split,trusted", [[1, "a", "test", "true"]]))
+    with pytest.raises(DataError, match="no training row"):
+        load(write(tmp_path, "x,label,split", [[1, "a", "test"]]))
+    rows = [[f"text{i}", "ab"[i % 2]] for i in range(200)]
+    with pytest.raises(DataError, match="160 distinct texts, at most 100"):
+        load(write(tmp_path, "name,label", rows))
+
+
+def test_parquet_gives_what_csv_gives(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = dict(
+        zip(("age", "colour", "label"), map(list, zip(*people(), strict=True)), strict=True)
+    )
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    ours = load(write(tmp_path, "age,colour,label", people()))
+    theirs = load(str(tmp_path / "t.parquet"))
+    np.testing.assert_array_equal(ours.train.inputs, theirs.train.inputs)
+    np.testing.assert_array_equal(ours.train.labels, theirs.train.labels)
+
+
+def test_a_missing_pyarrow_names_the_extra(tmp_path, monkeypatch):
+    (tmp_path / "t.parquet").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DataError, match=r"reweigh\[tables\]"):
+        load(str(tmp_path / "t.parquet"))

@@ -1,0 +1,124 @@
+import json
+
+import numpy as np
+import pytest
+
+from reweigh.data.prepare import DataSpec, prepare
+from reweigh.errors import DataError, UsageError
+
+from .files import fashion, npz
+
+
+@pytest.fixture
+def folder(tmp_path):
+    fashion(tmp_path / "fashion-mnist")
+    return tmp_path
+
+
+def problem(folder, **choices):
+    return prepare(DataSpec(data="fashion-mnist", data_dir=folder, **choices))
+
+
+def test_parts_are_disjoint_and_the_record_is_json(folder):
+    p = problem(folder, noise="flip:0.4", trusted_per_class=2)
+    parts = [set(part.content_hashes()) for part in (p.train, p.trusted, p.test)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 120 + 30
+    record = json.loads(json.dumps(p.record))
+    assert record["counts"] == {"train": 100, "trusted": 20, "test": 30}
+    assert record["noise"]["changed"] == np.mean(p.train.labels != p.true_labels)
+    assert 0.2 < record["noise"]["changed"] < 0.6
+
+
+def test_the_trusted_split_depends_on_the_seed_alone(folder):
+    first = problem(folder, trusted_per_class=2)
+    for choices in ({"noise": "uniform:0.6"}, {"imbalance": 10}, {"train_limit": 50}):
+        other = problem(folder, trusted_per_class=2, **choices)
+        np.testing.assert_array_equal(other.trusted.ids, first.trusted.ids)
+        np.testing.assert_array_equal(other.trusted.labels, first.trusted.labels)
+    assert (
+        problem(folder, trusted_per_class=2, seed=1).trusted.ids.tolist()
+        != first.trusted.ids.tolist()
+    )
+
+
+def test_equal_specs_give_equal_problems_and_any_change_shows(folder):
+    specs = [{}, {"seed": 1}, {"noise": "flip:0.2"}, {"noise": "flip:0.4"}, {"train_limit": 40},
+             {"test_limit": 10}, {"imbalance": 3.0}]  # fmt: skip
+    prints = [problem(folder, **spec).record["fingerprint"] for spec in specs]
+    assert len(set(prints)) == len(specs)
+    assert [problem(folder, **spec).record["fingerprint"] for spec in specs] == prints
+
+
+def test_noise_of_a_subset_is_that_of_the_whole(folder):
+    whole = problem(folder, noise="uniform:0.5")
+    part = problem(folder, noise="uniform:0.5", train_limit=40)
+    noisy = dict(zip(whole.train.ids, whole.train.labels, strict=True))
+    assert [noisy[i] for i in part.train.ids] == part.train.labels.tolist()
+
+
+def test_limits_keep_proportions_and_the_test_subset_ignores_the_seed(folder):
+    p, q = (problem(folder, train_limit=50, test_limit=20, seed=s) for s in (0, 1))
+    assert p.record["per_class"]["train"] == [5] * 10
+    assert p.record["per_class"]["test"] == [2] * 10
+    np.testing.assert_array_equal(p.test.ids, q.test.ids)
+    assert p.train.ids.tolist() != q.train.ids.tolist()
+
+
+def test_true_labels_are_known_only_when_somebody_knows(folder, tmp_path):
+    labels = tmp_path / "labels.txt"
+    labels.write_text("\n".join(["3"] * 120))
+    assert problem(folder).true_labels is None
+    assert problem(folder, labels=labels).true_labels is None
+    p = problem(folder, labels=labels, true_labels="original")
+    assert set(p.train.labels) == {3}
+    np.testing.assert_array_equal(p.true_labels, p.train.ids % 10)
+    np.testing.assert_array_equal(p.trusted.labels, p.trusted.ids % 10)  # the data's own
+    planted = problem(folder, labels=labels, noise="uniform:0.9")
+    assert set(planted.true_labels) == {3}
+
+
+def test_copies_of_official_test_samples_leave_train_and_are_counted(folder):
+    from .files import idx_gz, rows
+
+    labels = np.tile(np.arange(10, dtype=np.uint8), 12)
+    images = rows(labels, 16, 1).reshape(-1, 4, 4)
+    images[[5, 8]] = rows(labels[:30], 16, 2).reshape(-1, 4, 4)[0]  # the first test image
+    images[20:120:10] = images[30]  # ten copies in class 0
+    idx_gz(folder / "fashion-mnist" / "train-images-idx3-ubyte.gz", images)
+    p = problem(folder, trusted_per_class=11 - 9)
+    assert p.record["copies_of_test_dropped"] == 2
+    assert not {5, 8} & {*p.train.ids, *p.trusted.ids}
+    assert not set(p.train.content_hashes()) & set(p.trusted.content_hashes())
+    total = p.record["counts"]["train"] + 20 + p.record["copies_of_trusted_dropped"]
+    assert total == 118
+
+
+def test_a_leak_in_given_parts_is_an_error(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 3))
+    path = npz(
+        tmp_path / "d.npz", x_train=x, x_test=np.concatenate([x[:2], rng.normal(size=(18, 3))])
+    )
+    with pytest.raises(DataError, match=r"2 of 40 train samples also occur in the test set"):
+        prepare(DataSpec(data=str(path)))
+
+
+def test_data_of_nothing_but_copies_is_refused(tmp_path):
+    rows = "".join(f"{c},{c}\n" for c in (0, 1) for _ in range(20))
+    (tmp_path / "t.csv").write_text("x,label\n" + rows)
+    with pytest.raises(DataError, match="test set is empty"):
+        prepare(DataSpec(data=str(tmp_path / "t.csv")))
+    more = "".join(f"{i % 3}.{i % 2},{i % 2}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text("x,label\n" + more)
+    with pytest.raises(DataError, match="has no training sample left after copies"):
+        prepare(DataSpec(data=str(tmp_path / "t.csv"), trusted_per_class=15))
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{"noise": "uniform:2"}, {"train_limit": 0}, {"test_limit": -1}, {"seed": -1},
+     {"true_labels": "original"}],
+)  # fmt: skip
+def test_bad_specs_are_usage_errors_before_anything_is_read(choices):
+    with pytest.raises(UsageError):
+        DataSpec(data="digits", **choices)

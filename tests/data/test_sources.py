@@ -1,0 +1,28 @@
+import subprocess
+import sys
+
+import pytest
+
+from reweigh import data
+from reweigh.data.sources import load
+from reweigh.errors import UsageError
+
+
+def test_unknown_names_get_the_nearest():
+    with pytest.raises(UsageError, match=r"did you mean 'cifar10'\?"):
+        load("cifar-10")
+    with pytest.raises(UsageError, match="the names are digits, mnist5k"):
+        load("/nowhere/x.json")
+    with pytest.raises(UsageError, match="image_size is 0"):
+        load("digits", image_size=0)
+
+
+def test_every_name_has_a_reader_and_a_line():
+    assert set(data.names()) == {"digits", "mnist5k", "fashion-mnist", "cifar10", "cifar100"}
+    assert all(len(line) > 20 for line in data.names().values())
+
+
+def test_listing_the_names_loads_neither_numpy_nor_torch():
+    code = "import sys, reweigh.data as d; d.names(); print({'numpy', 'torch'} & set(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "set()"
