@@ -123,8 +123,14 @@ def test_reopening_appends(tmp_path: Path) -> None:
 
 
 def test_a_line_cut_off_by_a_crash_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text('{"epoch": 0}\n{"epo')
-    assert read_metrics(tmp_path) == [{"epoch": 0}]
+    with RunFolder.create(tmp_path / "run", RunConfig(), COMMAND) as run:
+        run.metrics({"epoch": 0})
+    with (run.path / "metrics.jsonl").open("a") as file:
+        file.write('{"epo')
+    assert read_metrics(run.path) == [{"epoch": 0}]
+    with RunFolder.reopen(run.path) as again:
+        again.metrics({"epoch": 1})
+    assert read_metrics(run.path) == [{"epoch": 0}, {"epoch": 1}]
 
 
 def test_atomic_writing_leaves_only_the_file(tmp_path: Path) -> None:

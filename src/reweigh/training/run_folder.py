@@ -83,7 +83,9 @@ class RunFolder:
         """Go on writing in the folder of a run that was interrupted."""
         if not (path / "config.toml").is_file():
             raise UsageError(f"{path} is not a run folder: it has no config.toml.")
-        return cls(path)
+        run = cls(path)
+        _drop_cut_off_line(path / "metrics.jsonl")
+        return run
 
     @property
     def weights(self) -> Path:
@@ -134,6 +136,12 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     """All rows of metrics.jsonl; a last line cut off by a crash is left out."""
     text = (path / "metrics.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def _drop_cut_off_line(file: Path) -> None:
+    """What a crash left of a last line would spoil the one appended to it."""
+    raw = file.read_bytes()
+    os.truncate(file, raw.rfind(b"\n") + 1)
 
 
 def _describe(folder: Path, config: RunConfig, command: Sequence[str]) -> None:
