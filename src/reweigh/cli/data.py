@@ -49,7 +49,7 @@ def get(
 
     reweigh data get cifar10 --data-dir ~/data
     """
-    from reweigh.data import get as fetch
+    from reweigh.data.fetch import get as fetch
 
     folder = fetch(name, Path(data_dir) if data_dir else None)
     screen.show_json({"name": name, "folder": str(folder)}) if as_json else screen.show(str(folder))
@@ -76,7 +76,7 @@ def show(
     reweigh data show customers.csv --set data.label_column=churned
     """
     from reweigh.config import read_config
-    from reweigh.data import prepare
+    from reweigh.data.prepare import prepare
     from reweigh.training.problem import data_spec
 
     named = {"data.name": name, "data.dir": data_dir, "data.noise": noise, "seed": seed}
