@@ -10,18 +10,47 @@ Public names load on first use, so that `import reweigh` does not wait for torch
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from reweigh.outcome import Outcome
+    from reweigh.reweigher import Reweigher
+    from reweigh.seen import Seen
+    from reweigh.teachers import (
+        Feature,
+        InteractionTeacher,
+        InternalState,
+        LabelFeature,
+        LinearTeacher,
+        LossCurveTeacher,
+        MLPTeacher,
+        SurfaceFeatures,
+        Teacher,
+    )
+
 __version__ = "0.1.0"
 
-_HOME = {
-}
+__all__ = [
+    "Feature",
+    "InteractionTeacher",
+    "InternalState",
+    "LabelFeature",
+    "LinearTeacher",
+    "LossCurveTeacher",
+    "MLPTeacher",
+    "Outcome",
+    "Reweigher",
+    "Seen",
+    "SurfaceFeatures",
+    "Teacher",
+    "__version__",
+]
 
-__all__ = ["__version__", *_HOME]
+_HOMES = {"Reweigher": "reweigh.reweigher", "Outcome": "reweigh.outcome", "Seen": "reweigh.seen"}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'reweigh' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_HOMES.get(name, "reweigh.teachers")), name)
 
 
 def __dir__() -> list[str]:

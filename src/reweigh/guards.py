@@ -1,0 +1,75 @@
+"""Checks that stop a run before it is ruined, naming the tensor and the samples."""
+
+import logging
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from reweigh.errors import DivergedError, UsageError
+from reweigh.seen import Seen
+from reweigh.teachers.base import effective_share
+from reweigh.typing import Weights
+
+log = logging.getLogger("reweigh")
+
+
+def check_loss(loss: Tensor, seen: Seen, weights: Weights | None) -> None:
+    """Stop before the optimizer moves if the batch's loss is not finite.
+
+    One scalar is read per step; on GPUs this waits for the forward pass, as `loss.item()` does.
+    """
+    if bool(torch.isfinite(loss)):
+        return
+    for name, values in (("per-sample losses", seen.losses), ("weights", weights)):
+        if values is not None:
+            _refuse_non_finite(name, values.detach(), seen.ids)
+    raise DivergedError(f"the batch's loss is {float(loss)}: the student's objective overflowed")
+
+
+def _refuse_non_finite(name: str, values: Tensor, ids: Tensor | None) -> None:
+    where = (~torch.isfinite(values)).nonzero().flatten()
+    if len(where):
+        kind = "ids" if ids is not None else "positions in the batch"
+        shown = (ids[where] if ids is not None else where).tolist()
+        more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
+        raise DivergedError(
+            f"the {name} hold {values[where[0]].item()} for samples ({kind}) {shown[:10]}{more}: "
+            "look at these inputs, lower the learning rate, or clip the gradient"
+        )
+
+
+def check_weights(weights: Weights, n: int) -> None:
+    """Refuse a teacher whose output is not one non-negative number per sample (asked once)."""
+    if weights.shape != (n,):
+        raise UsageError(
+            f"the teacher returned weights of shape {tuple(weights.shape)} for {n} samples; "
+            f"({n},) is needed"
+        )
+    if bool((weights < 0).any()):
+        raise UsageError(
+            f"the teacher returned a negative weight ({weights.min().item():.3g}); end it with a "
+            "sigmoid, softplus or relu"
+        )
+
+
+def check_meta_gradient(names: Iterable[str], values: Iterable[Tensor]) -> None:
+    """Stop before the teacher moves if its gradient is not finite."""
+    for name, value in zip(names, values, strict=True):
+        if not bool(torch.isfinite(value).all()):
+            raise DivergedError(
+                f"the meta-gradient of the teacher's parameter {name!r} is not finite: lower the "
+                "student's learning rate, use a smaller through=, or clip the gradient"
+            )
+
+
+def warn_of_collapse(weights: Weights, limit: float) -> None:
+    """Say when a batch lives on a few samples only: effective sample size below `limit`·n."""
+    share = float(effective_share(weights))
+    if share < limit:
+        log.warning(
+            "weights have collapsed: the effective sample size is %.1f %% of the batch "
+            "(warned below %.1f %%); lower the teacher's learning rate or trust more samples",
+            100 * share,
+            100 * limit,
+        )

@@ -1,0 +1,1 @@
+"""How we differentiate through the student's steps: what is recorded, the rules, the recursion."""

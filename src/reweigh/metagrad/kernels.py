@@ -1,0 +1,46 @@
+"""Which kernels a replay runs with: some fast ones have no second or no forward derivative."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from reweigh.metagrad.lean import LeanSecondOrder
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Choices for passes that are differentiated twice; ordinary steps are never touched."""
+
+    plain_attention: bool = False
+    """Attention by the MATH kernel: the fused ones have no second derivative."""
+    plain_recurrence: bool = False
+    """Recurrent layers without cuDNN, whose backward cannot be differentiated."""
+    forward_mode: bool = True
+    """Directional derivatives by dual numbers; else by a second backward."""
+
+    @contextmanager
+    def second_order(self) -> Iterator[None]:
+        """For passes whose graph is differentiated again."""
+        with self.first_order(), LeanSecondOrder():
+            yield
+
+    @contextmanager
+    def first_order(self) -> Iterator[None]:
+        """For passes with dual numbers."""
+        with ExitStack() as stack:
+            if self.plain_attention:
+                stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+            if self.plain_recurrence:
+                stack.enter_context(torch.backends.cudnn.flags(enabled=False))
+            yield
+
+    def __str__(self) -> str:
+        said = [
+            "attention by the MATH kernel" if self.plain_attention else "",
+            "recurrent layers without cuDNN" if self.plain_recurrence else "",
+            "" if self.forward_mode else "directional derivatives by a second backward",
+        ]
+        return ", ".join(part for part in said if part) or "stock kernels"

@@ -1,0 +1,121 @@
+"""Ask before training, on the first batch, whether every derivative that will be needed exists.
+
+Fused attention has no second derivative, cuDNN's recurrent layers neither, some backwards have no
+forward-mode rule. Found at step 20 this costs a user an evening; found here, it costs a few passes.
+"""
+
+import logging
+import re
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from reweigh.errors import UnsupportedError
+from reweigh.metagrad.directional import Derivatives
+from reweigh.metagrad.kernels import Kernels
+from reweigh.metagrad.steps import Pass
+from reweigh.typing import Params
+
+log = logging.getLogger("reweigh")
+
+LADDER = (
+    Kernels(),
+    Kernels(plain_attention=True),
+    Kernels(plain_attention=True, plain_recurrence=True),
+)
+
+
+def preflight(
+    derivatives: Derivatives, one: Pass, theta: Params, *, second: bool, forward: bool
+) -> int:
+    """Choose kernels that work for this student, and say so. Returns the bytes of a kept graph.
+
+    `second`: second backwards will be needed; `forward`: forward-mode passes will be.
+    """
+    u = {name: torch.ones_like(t) for name, t in theta.items()}
+    size = _second_order(derivatives, one, theta, u) if second else 0
+    if forward and not derivatives.deeper:
+        _forward_mode(derivatives, one, theta, u, may_fall_back=True)
+    if derivatives.kernels != Kernels():
+        log.info("replays run with %s; ordinary steps keep theirs", derivatives.kernels)
+    return size
+
+
+def _second_order(derivatives: Derivatives, one: Pass, theta: Params, u: Params) -> int:
+    failure: RuntimeError | None = None
+    for kernels in LADDER:
+        derivatives.kernels = kernels
+        try:
+            with SavedBytes() as saved:
+                derivatives.gradient(one, theta)
+            derivatives.pull(one, theta, u, want_theta=True, keep=False)
+        except RuntimeError as error:
+            one.graph, failure = None, error
+            if not _is_missing_derivative(error):
+                raise
+        else:
+            return saved.total
+    raise _refusal(failure)
+
+
+def _forward_mode(
+    derivatives: Derivatives, one: Pass, theta: Params, u: Params, *, may_fall_back: bool
+) -> None:
+    """Try dual numbers; without a forward-mode rule, a second backward does the same."""
+    first = derivatives.kernels
+    for kernels in dict.fromkeys((first, *LADDER)):
+        derivatives.kernels = kernels
+        try:
+            derivatives.pull(one, theta, u, want_theta=False, keep=False)
+        except RuntimeError as error:
+            if not _is_missing_derivative(error):
+                raise
+        else:
+            return
+    derivatives.kernels = replace(first, forward_mode=False)
+    if may_fall_back:
+        _second_order_only(derivatives, one, theta, u)
+
+
+def _second_order_only(derivatives: Derivatives, one: Pass, theta: Params, u: Params) -> None:
+    _second_order(derivatives, one, theta, u)
+    derivatives.kernels = replace(derivatives.kernels, forward_mode=False)
+
+
+def _is_missing_derivative(error: RuntimeError) -> bool:
+    """Whether torch says that an operation lacks a derivative, and not that something else broke."""
+    text = str(error)
+    if isinstance(error, NotImplementedError):
+        return True
+    return bool(re.search(r"not implemented|double backward|does not support|forward AD", text))
+
+
+def _refusal(failure: RuntimeError | None) -> UnsupportedError:
+    named = re.search(r"(aten::\w+|'[\w:]+'|for \w+)", str(failure))
+    operation = named.group(0) if named else str(failure).splitlines()[0]
+    return UnsupportedError(
+        f"the student uses {operation}, which has no second derivative in torch "
+        f"{torch.__version__}: replace that layer, use through=1, or choose "
+        "derivatives='finite' (approximate)"
+    )
+
+
+class SavedBytes:
+    """Counts what a pass keeps for its backward, each storage once."""
+
+    def __enter__(self) -> "SavedBytes":
+        self.total, self._seen = 0, set[int]()
+        self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda kept: kept)
+        self._hooks.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._hooks.__exit__(*exc)
+
+    def _pack(self, tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in self._seen:
+            self._seen.add(storage.data_ptr())
+            self.total += storage.nbytes()
+        return tensor

@@ -1,0 +1,100 @@
+r"""Algorithm 1: ∂(trusted loss)/∂ω through the recorded steps, from the last one back.
+
+With cotangents dθ, ds of the point after step t (at first dθ = ∂M/∂θ_K, ds = 0):
+
+1. the update rule carries them to the point before the step and gives dG;
+2. the clipping gives dg from dG;
+3. the passes of the step give $s$ and, unless this is the first recorded step, $H\,dg$, by which
+   dθ becomes the full derivative with respect to θ_t.
+
+At the end $d\omega = \sum_t \partial(\tilde w_t(\omega)^\top s_t)/\partial\omega$. The Hessian-vector
+product is needed B−1 times, never for the first recorded step.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from reweigh.metagrad.clipping import Clip
+from reweigh.metagrad.directional import Derivatives
+from reweigh.metagrad.rules import Adjoint, Rule
+from reweigh.metagrad.steps import Step
+from reweigh.metagrad.trajectory import Recorded, Reversed
+from reweigh.teachers.base import Teacher, normalised
+from reweigh.typing import Params
+
+
+class Recursion:
+    """The way back over recorded steps; everything it needs to know about how they were taken."""
+
+    def __init__(self, derivatives: Derivatives, rule: Rule, clip: Clip | None) -> None:
+        self.derivatives = derivatives
+        self.rule = rule
+        self.clip = clip
+
+    def run(
+        self, steps: Sequence[Step], points: Recorded | Reversed, d_theta: Params, *, keep: bool
+    ) -> list[Tensor]:
+        """dω, one tensor per trainable parameter of the teacher."""
+        d = Adjoint(dict(d_theta))
+        omega = [p for p in self.derivatives.teacher.parameters() if p.requires_grad]
+        total = [torch.zeros_like(p) for p in omega]
+        for t in reversed(range(len(steps))):
+            levers = self._back_over(steps[t], points, d, want_theta=t > 0, keep=keep)
+            share = levers if self.derivatives.deeper else self._teach(steps[t], levers, omega)
+            total = [a + b for a, b in zip(total, share, strict=True)]
+        return total
+
+    def _back_over(
+        self, step: Step, points: Recorded | Reversed, d: Adjoint, *, want_theta: bool, keep: bool
+    ) -> list[Tensor]:
+        """Carry `d` over one step in place; what it gives the levers, pass by pass."""
+        theta = points.theta_before(step)
+        g = self._gradient(step, theta, points.needs_gradient and want_theta)
+        clipped = self.clipped(g)
+        d_gradient: Params = {}
+        for share in step.shares:
+            d_gradient |= self.rule.adjoint(share, theta, clipped, d)
+        if self.clip is not None and g is not None:
+            d_gradient = self.clip.adjoint(g, d_gradient)
+        if want_theta and clipped is not None:
+            points.learn(step, clipped)
+        return self._pull(step, theta, d_gradient, d, want_theta, keep)
+
+    def _pull(
+        self, step: Step, theta: Params, u: Params, d: Adjoint, want_theta: bool, keep: bool
+    ) -> list[Tensor]:
+        levers = []
+        for one in step.passes:
+            pulled = self.derivatives.pull(one, theta, u, want_theta=want_theta, keep=keep)
+            levers += pulled.levers
+            for name, hvp in (pulled.theta or {}).items():
+                d.theta[name] = d.theta[name] + step.scale * hvp
+        return levers
+
+    def _gradient(self, step: Step, theta: Params, for_reversal: bool) -> Params | None:
+        """g before clipping, if anything wants it: remembered, off a kept graph, or recomputed."""
+        if not (self.rule.needs_gradient or self.clip is not None or for_reversal):
+            return None
+        if step.gradient is not None:
+            return step.gradient
+        total: Params = {}
+        for one in step.passes:
+            live = one.graph.gradient if one.graph else self.derivatives.gradient(one, theta)
+            for name, g in live.items():
+                g = step.scale * g.detach()
+                total[name] = total[name] + g if name in total else g
+        return total
+
+    def clipped(self, g: Params | None) -> Params | None:
+        """G as the optimizer got it."""
+        return g if g is None or self.clip is None else self.clip.clipped(g)
+
+    def _teach(self, step: Step, slopes: list[Tensor], omega: Sequence[Tensor]) -> list[Tensor]:
+        r"""$\partial(\tilde w(\omega)^\top s)/\partial\omega$: a backward through the teacher only."""
+        teacher: Teacher = self.derivatives.teacher
+        w = torch.cat([teacher(one.seen) for one in step.passes])  # (n,) of the whole batch
+        value = (normalised(w, teacher.normalise) * torch.cat(slopes).to(w.dtype)).sum()
+        found = torch.autograd.grad(value, omega, allow_unused=True, materialize_grads=True)
+        return list(found)

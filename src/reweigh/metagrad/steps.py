@@ -1,0 +1,48 @@
+"""What is remembered of the student's steps, so that they can be gone through backwards."""
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from reweigh.metagrad.rules import Share
+from reweigh.moment import Moment
+from reweigh.seen import Seen
+from reweigh.typing import Batch, Params
+
+
+@dataclass
+class Graph:
+    """A live first-order graph: θ as its leaves, the levers ω acts through, and g(θ, levers)."""
+
+    theta: Params
+    levers: list[Tensor]
+    """The batch's weights, or the teacher's own parameters where it shapes the loss."""
+    gradient: Params
+    kept: bool = False
+    """Built by the student's own step, to be used as often as asked; else built for one use."""
+
+
+@dataclass
+class Pass:
+    """One forward and backward pass of a step: a batch, or a part of an accumulated one."""
+
+    batch: Batch
+    moment: Moment
+    seen: Seen
+    weights: Tensor | None
+    """What multiplied the losses, (n,); None where the teacher shapes the loss."""
+    graph: Graph | None = None
+
+
+@dataclass
+class Step:
+    """One optimizer step: $g = \\text{scale} \\sum_{passes} \\partial(w^\\top\\ell)/\\partial\\theta$."""
+
+    passes: list[Pass] = field(default_factory=list)
+    theta: Params | None = None
+    """θ before the step; None where it is recovered by reversal."""
+    shares: list[Share] = field(default_factory=list)
+    gradient: Params | None = None
+    """g before clipping, where a rule or the clipping wants it and it was at hand."""
+    scale: Tensor | float = 1.0
+    """1/Z over an accumulated batch, whose normaliser is known only at its end."""

@@ -1,0 +1,84 @@
+"""Recorded steps as plain containers of tensors and numbers, and back: for checkpoints.
+
+A run that is stopped between two updates of the teacher holds steps that the next update needs.
+Graphs are not saved: what they hold is recomputed from the snapshot, which gives the same numbers.
+"""
+
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reweigh.metagrad.rules import Share
+from reweigh.metagrad.steps import Pass, Step
+from reweigh.moment import Moment
+from reweigh.seen import Progress, Seen
+from reweigh.typing import Batch
+
+
+def pack(steps: list[Step]) -> list[dict[str, Any]] | None:
+    """Plain containers; None where batches are objects that a checkpoint cannot hold."""
+    if not all(_is_plain(one.batch) for step in steps for one in step.passes):
+        return None
+    return [
+        {
+            "passes": [_pack_pass(one) for one in step.passes],
+            "theta": step.theta,
+            "shares": [asdict(share) for share in step.shares],
+            "gradient": step.gradient,
+            "scale": step.scale,
+        }
+        for step in steps
+    ]
+
+
+def unpack(packed: list[dict[str, Any]] | None) -> list[Step]:
+    """The steps again, without graphs."""
+    return [
+        Step(
+            passes=[_unpack_pass(one) for one in step["passes"]],
+            theta=step["theta"],
+            shares=[Share(**share) for share in step["shares"]],
+            gradient=step["gradient"],
+            scale=step["scale"],
+        )
+        for step in packed or []
+    ]
+
+
+def _pack_pass(one: Pass) -> dict[str, Any]:
+    kind, enabled, dtype = one.moment.autocast
+    moment = {
+        "rng": one.moment.rng,
+        "buffers": one.moment.buffers,
+        "training": list(one.moment.training),
+        "autocast": [kind, enabled, str(dtype).removeprefix("torch.")],
+    }
+    seen = {k: v for k, v in vars(one.seen).items() if k != "progress"}
+    progress = vars(one.seen.progress)
+    return {
+        "batch": one.batch,
+        "weights": one.weights,
+        "moment": moment,
+        "seen": seen,
+        "progress": progress,
+    }
+
+
+def _unpack_pass(packed: dict[str, Any]) -> Pass:
+    m = packed["moment"]
+    kind, enabled, dtype = m["autocast"]
+    moment = Moment(
+        m["rng"], m["buffers"], tuple(m["training"]), (kind, enabled, getattr(torch, dtype))
+    )
+    seen = Seen(**packed["seen"], progress=Progress(**packed["progress"]))
+    return Pass(packed["batch"], moment, seen, packed["weights"])
+
+
+def _is_plain(batch: Batch) -> bool:
+    if isinstance(batch, dict):
+        return all(_is_plain(part) for part in batch.values())
+    if type(batch) in (tuple, list):
+        return all(_is_plain(part) for part in batch)
+    return not is_dataclass(batch) and isinstance(batch, Tensor | int | float | str | bool | None)

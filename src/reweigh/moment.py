@@ -1,0 +1,96 @@
+"""Everything besides θ and the batch that decides what a forward pass computes.
+
+A replay must see the same dropout masks, buffers, train/eval modes and autocast as the step that it
+repeats, and must leave all of them as it found them. A `Moment` is that circumstance, captured.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.typing import Params
+
+
+def _devices(module: nn.Module) -> list[torch.device]:
+    found = {t.device for t in (*module.parameters(), *module.buffers()) if t.device.type != "meta"}
+    return sorted(found | {torch.device("cpu")}, key=str)
+
+
+def _rng_state(device: torch.device) -> Tensor:
+    if device.type == "cpu":
+        return torch.get_rng_state()
+    return torch.get_device_module(device).get_rng_state(device)
+
+
+def _set_rng_state(device: torch.device, state: Tensor) -> None:
+    if device.type == "cpu":
+        torch.set_rng_state(state)
+    else:
+        torch.get_device_module(device).set_rng_state(state, device)
+
+
+@contextmanager
+def rng_unmoved(module: nn.Module) -> Iterator[None]:
+    """Random numbers drawn inside leave the generators of the module's devices as they were."""
+    before = {device: _rng_state(device) for device in _devices(module)}
+    try:
+        yield
+    finally:
+        for device, state in before.items():
+            _set_rng_state(device, state)
+
+
+@contextmanager
+def _modes(module: nn.Module, training: tuple[bool, ...]) -> Iterator[None]:
+    """Give every submodule a train/eval flag of its own, and take it back."""
+    modules = list(module.modules())
+    before = tuple(m.training for m in modules)
+    try:
+        for m, flag in zip(modules, training, strict=True):
+            m.training = flag
+        yield
+    finally:
+        for m, flag in zip(modules, before, strict=True):
+            m.training = flag
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Generators, buffers, modes and autocast of a module at one point in time."""
+
+    rng: dict[str, Tensor]
+    buffers: Params
+    training: tuple[bool, ...]
+    autocast: tuple[str, bool, torch.dtype]
+
+    @classmethod
+    def now(cls, module: nn.Module) -> "Moment":
+        """Capture the present. Costs one copy of the buffers and of the generators' states."""
+        devices = _devices(module)
+        kind = devices[-1].type
+        return cls(
+            rng={str(device): _rng_state(device) for device in devices},
+            buffers={name: b.detach().clone() for name, b in module.named_buffers()},
+            training=tuple(m.training for m in module.modules()),
+            autocast=(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)),
+        )
+
+    def fresh_buffers(self) -> Params:
+        """Copies that a replay may write to: a BatchNorm's update lands there and is dropped."""
+        return {name: buffer.clone() for name, buffer in self.buffers.items()}
+
+    @contextmanager
+    def again(self, module: nn.Module) -> Iterator[None]:
+        """Be back in that moment, and afterwards leave no trace of having been."""
+        kind, enabled, dtype = self.autocast
+        with (
+            rng_unmoved(module),
+            _modes(module, self.training),
+            torch.autocast(kind, dtype=dtype, enabled=enabled),
+        ):
+            for device, state in self.rng.items():
+                _set_rng_state(torch.device(device), state)
+            yield

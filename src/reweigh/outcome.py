@@ -1,0 +1,27 @@
+"""What one step of a reweighed loop has to tell."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from reweigh.teachers.base import effective_share
+from reweigh.typing import Losses, Weights
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Losses and weights of the batch, detached; reading a number off them may wait for a GPU."""
+
+    loss: Tensor
+    """The weighted loss that was minimised, ()."""
+    losses: Losses
+    """(n,) per-sample losses before the step."""
+    weights: Weights
+    """(n,) as they multiplied the losses (raw, while a batch is being accumulated)."""
+    taught: bool = False
+    """Whether the teacher learned after this step."""
+
+    @property
+    def effective_share(self) -> float:
+        """Effective sample size as a share of the batch: 1 = all alike, 1/n = one sample only."""
+        return float(effective_share(self.weights))

@@ -1,0 +1,51 @@
+"""Where trusted batches come from, one per update of the teacher."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+from torch import Tensor
+
+from reweigh.errors import UsageError
+from reweigh.typing import Batch
+
+Trusted = Iterable[Batch] | Callable[[int], Batch] | Batch
+
+
+class TrustedBatches:
+    """An endless supply of trusted batches, from whatever the user has.
+
+    - an iterable of batches (a `DataLoader`, a list) is gone through again and again;
+    - a function is called with the number of the teacher's update (which makes resuming exact);
+    - a tensor, tuple, dict or dataclass is one batch, used every time.
+    """
+
+    def __init__(self, trusted: Trusted) -> None:
+        if trusted is None:
+            raise UsageError(
+                "a teacher learns from trusted samples: give trusted= (a DataLoader, a batch, or a "
+                "function from update number to batch)"
+            )
+        self._source = trusted
+        self._running: Iterator[Batch] | None = None
+
+    def take(self, update: int) -> Batch:
+        """The batch for the teacher's update of that number."""
+        source: Any = self._source
+        if isinstance(source, Tensor | tuple | Mapping) or is_dataclass(source):
+            return source
+        if callable(source) and not isinstance(source, Iterable):
+            return source(update)
+        return self._next(source)
+
+    def _next(self, source: Iterable[Batch]) -> Batch:
+        if self._running is not None:
+            for batch in self._running:
+                return batch
+        self._running = iter(source)
+        for batch in self._running:
+            return batch
+        raise UsageError(
+            f"trusted= ({type(source).__name__}) gave no batch: it is empty, or an iterator that can "
+            "be gone through only once; give a DataLoader or a list of batches"
+        )
