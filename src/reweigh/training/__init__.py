@@ -1,0 +1,1 @@
+"""Everything around the gradient: batches, schedules, the loop, the run folder."""
