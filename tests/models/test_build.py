@@ -3,6 +3,9 @@ import sys
 import pytest
 import torch
 from torch import nn
+from torch.autograd import forward_ad, grad
+from torch.func import functional_call
+from torch.nn.functional import cross_entropy
 
 from reweigh.errors import UsageError
 from reweigh.models.build import NAMES, build
@@ -40,6 +43,34 @@ def test_every_name_gives_a_student_with_a_last_layer_fc(name):
     model = build(name, (3, 32, 32), 5, seed=0)
     assert model(torch.rand(2, 3, 32, 32)).shape == (2, 5)
     assert model.fc.out_features == 5
+
+
+@pytest.mark.parametrize("name", ["resnet8", "wrn-10-1", "cnn", "mlp"])
+def test_every_student_has_the_derivatives_that_a_teacher_needs(name):
+    """Forward-mode gᵀv equals reverse-mode gᵀv, and the Hessian is symmetric: uᵀHv = vᵀHu."""
+    torch.manual_seed(0)
+    model = build(name, (3, 16, 16), 4, seed=0).double().eval()
+    x, y = torch.randn(3, 3, 16, 16, dtype=torch.float64), torch.tensor([0, 1, 3])
+    theta = dict(model.named_parameters())
+    u, v = ({name: torch.randn_like(p) for name, p in theta.items()} for _ in range(2))
+
+    def inner(a, b):
+        return sum((a[name] * b[name]).sum() for name in theta)
+
+    def gradient():
+        loss = cross_entropy(model(x), y)
+        return dict(zip(theta, grad(loss, [*theta.values()], create_graph=True), strict=True))
+
+    def hessian_times(direction):
+        g = inner(gradient(), direction)
+        return dict(zip(theta, grad(g, [*theta.values()], materialize_grads=True), strict=True))
+
+    with forward_ad.dual_level():
+        dual = {name: forward_ad.make_dual(p.detach(), v[name]) for name, p in theta.items()}
+        loss = cross_entropy(functional_call(model, dual, (x,)), y)
+        forward = forward_ad.unpack_dual(loss).tangent
+    torch.testing.assert_close(forward, inner(gradient(), v))
+    torch.testing.assert_close(inner(hessian_times(v), u), inner(hessian_times(u), v))
 
 
 def test_depth_and_width_are_read_from_the_name():
