@@ -94,7 +94,7 @@ class Reweigher:
                 "deeper interaction with accumulate > 1 is not supported, since the normaliser "
                 "would depend on θ across passes: use accumulate=1"
             )
-        if teacher is not None and any(p.requires_grad for p in teacher.parameters()):
+        if teacher is not None and _learns(teacher):
             self._trusted = TrustedBatches(trusted)
             self.teacher_optimizer = teacher_optimizer or torch.optim.Adam(
                 [p for p in teacher.parameters() if p.requires_grad], lr=0.03
@@ -273,17 +273,24 @@ class Reweigher:
     def _weighed(self, seen: Seen) -> tuple[Weights, Tensor]:
         """The weights that multiply the losses, and the loss: $\\tilde w^\\top\\ell$."""
         self._loss_sum = self._loss_sum.to(seen.losses) + seen.losses.detach().mean()
-        with torch.no_grad():
-            raw = (
-                torch.ones_like(seen.losses)
-                if self.teacher is None
-                else self.teacher(seen.detached())
-            )
+        raw = self._raw(seen)
         self._open.append(raw)
         if self.deeper and self.teacher is not None:
             return normalised(raw, self.teacher.normalise), self.teacher.objective(seen)
         weights = raw if self.accumulate > 1 else normalised(raw, self._normalise)
         return weights, (weights.to(seen.losses.dtype) * seen.losses).sum()
+
+    def _raw(self, seen: Seen) -> Weights:
+        """What the teacher makes of a pass, before normalisation, (n,); 1 without a teacher."""
+        if self.teacher is None:
+            return torch.ones_like(seen.losses)
+        with torch.no_grad():
+            seen = seen.detached()
+            self.teacher.notice(seen)
+            raw = self.teacher(seen)
+        if self.steps_taken == 0:
+            check_weights(raw, len(seen.losses))
+        return raw
 
     @property
     def _normalise(self) -> str:
@@ -329,19 +336,17 @@ class Reweigher:
             return self.student.look(batch, self._progress(), at={}, buffers=buffers, ids=ids)
 
     def _prepare(self, batch: Batch) -> None:
-        """Once, on the first batch: are the weights weights, and do all derivatives exist?"""
+        """Once, on the first batch: do all derivatives exist that the teacher will need?"""
         if self._prepared:
             return
         self._prepared = True
-        if self.teacher is None:
+        if self.engine is None or self.teacher is None:
             return
         moment = Moment.now(self.student.module)
         seen = self._peek(batch, moment)
         with torch.no_grad():
-            raw = self.teacher(seen)
-        check_weights(raw, len(seen.losses))
-        if self.engine is not None:
-            self.engine.prepare(Pass(batch, moment, seen, None if self.deeper else raw))
+            weights = None if self.deeper else self.teacher(seen)
+        self.engine.prepare(Pass(batch, moment, seen, weights))
 
     def _learning(self) -> tuple[Engine, Teacher]:
         if self.engine is None or self.teacher is None:
@@ -354,6 +359,11 @@ def _one(batch: tuple[Any, ...]) -> Batch:
     if not batch:
         raise UsageError("a step needs a batch: step(x, y), or step(batch)")
     return batch[0] if len(batch) == 1 else batch
+
+
+def _learns(teacher: Teacher) -> bool:
+    """Whether the meta-gradient has anything to move."""
+    return teacher.meta_learned and any(p.requires_grad for p in teacher.parameters())
 
 
 def _check_counts(every: int | None, through: int, accumulate: int) -> None:

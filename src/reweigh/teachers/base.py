@@ -19,6 +19,12 @@ class Teacher(nn.Module):
     shapes_loss: bool = False
     """True where `objective` is more than a sum of losses under weights that are free of θ."""
 
+    meta_learned: bool = True
+    """False where the teacher's parameters are learned otherwise than by the meta-gradient."""
+
+    def notice(self, seen: Seen) -> None:
+        """Called once per training pass, before `forward`: for teachers that keep statistics."""
+
     def forward(self, seen: Seen) -> Weights:
         """Raw weights, (n,), non-negative and not yet normalised."""
         raise NotImplementedError

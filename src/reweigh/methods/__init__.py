@@ -1,0 +1,31 @@
+"""Methods: one paper (or control) per file. A method is a value of one argument, never a loop."""
+
+from importlib import import_module
+
+from reweigh.config.methods import MethodConfig
+from reweigh.methods.base import Method, Setting, Trial
+
+_HOMES = {
+    "uniform": "Uniform",
+    "focal": "Focal",
+    "self-paced": "SelfPaced",
+    "l2t-data": "L2TData",
+    "l2t-loss": "L2TLoss",
+    "mentornet": "MentorNet",
+    "meta-weight-net": "MetaWeightNet",
+    "learning-to-reweight": "LearningToReweight",
+    "deep": "Deep",
+    "trusted-only": "TrustedOnly",
+    "trusted-mixed": "TrustedMixed",
+    "perfect-weights": "PerfectWeights",
+    "clean-labels": "CleanLabels",
+}
+
+
+def method_for(config: MethodConfig) -> Method:
+    """The method that a configuration names; its file is named alike."""
+    module = import_module(f"reweigh.methods.{config.name.replace('-', '_')}")
+    return getattr(module, _HOMES[config.name])(config)
+
+
+__all__ = ["Method", "Setting", "Trial", "method_for"]

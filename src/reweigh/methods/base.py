@@ -1,0 +1,76 @@
+"""What a method may decide: which samples are trained on, and who weighs them.
+
+The loop, the schedule, the evaluation and the data are the same for all, so that a difference
+between two rows of a table is a difference between two methods.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from reweigh.data.samples import Problem
+from reweigh.reweigher import Reweigher
+from reweigh.teachers import Teacher
+from reweigh.typing import Batch, PerSampleLoss
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What stands ready when a method is asked for its reweigher."""
+
+    student: nn.Module
+    optimizer: Optimizer
+    per_sample_loss: PerSampleLoss
+    trusted: Callable[[int, int], Batch]
+    """The trusted batch of an update's number and a size; the same numbers give the same batch."""
+    num_classes: int
+    layers: dict[str, str]
+    """Names of the student's layers behind I0 … I3, as far as it has them."""
+    steps: int
+    """All steps of the run."""
+    epochs: int
+    right: Tensor | None
+    """(N,) bool by sample id: is the label right? None where nobody knows."""
+    seed: int
+    clip_norm: float | None = None
+
+    def reweigher(self, teacher: Teacher | None, **options: Any) -> Reweigher:
+        """A reweigher on this student with the loop's own settings."""
+        return Reweigher(
+            self.student,
+            self.optimizer,
+            teacher,
+            per_sample_loss=self.per_sample_loss,
+            clip_norm=self.clip_norm,
+            total_steps=self.steps,
+            **options,
+        )
+
+
+class Trial(Protocol):
+    """A short training of a fresh student under the method, for methods that learn from several."""
+
+    def __call__(self, number: int) -> list[tuple[int, float]]:
+        """Train once; after each epoch: samples the student has used, and its trusted accuracy."""
+        ...
+
+
+class Method:
+    """One way of weighing samples, built from its settings."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+
+    def problem(self, problem: Problem) -> Problem:
+        """The samples to train on; most methods take them as they are."""
+        return problem
+
+    def prepare(self, trial: Trial) -> None:
+        """Learn from trials before the run, where a method needs whole trainings."""
+
+    def reweigher(self, setting: Setting) -> Reweigher:
+        """The loop's reweigher."""
+        raise NotImplementedError

@@ -1,0 +1,24 @@
+"""Table rows resident in memory, handed out as float batches: what `Images` is for pictures."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class Rows:
+    """float32 rows (N, d) that give batches (n, d); they were standardised when they were read."""
+
+    def __init__(self, inputs: np.ndarray, *, device: torch.device | str = "cpu") -> None:
+        self.values = torch.tensor(inputs, dtype=torch.float32, device=device)  # (N, d)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(d,) of one sample, as models are built for."""
+        return tuple(self.values.shape[1:])
+
+    def batch(self, indices: Tensor, epoch: int = 0, *, train: bool = True) -> Tensor:
+        """The rows at `indices` (n,); tables are not augmented."""
+        return self.values.index_select(0, indices.to(self.values.device))

@@ -1,0 +1,242 @@
+"""One run, from settings to a folder with a trained student, its metrics and its sample weights."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.table import Table
+from safetensors.torch import save_file
+from sklearn.metrics import roc_auc_score
+
+from reweigh.config import RunConfig, run_id
+from reweigh.data.prepare import DataSpec, prepare
+from reweigh.data.samples import Problem
+from reweigh.errors import DivergedError
+from reweigh.methods import Method, method_for
+from reweigh.training.evaluate import error
+from reweigh.training.loop import EpochReport, Loop
+from reweigh.training.problem import data_spec
+from reweigh.training.progress import Progress
+from reweigh.training.run_folder import RunFolder, write_atomically
+from reweigh.training.weight_store import WeightStore
+from reweigh.training.workshop import Workshop
+
+RESULT = "result.json"
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run came to. Errors are shares of the test set in [0, 1]."""
+
+    method: str
+    seed: int
+    run_id: str
+    folder: str
+    test_error_last: float
+    """After the last epoch."""
+    test_error_best_by_trusted: float
+    """Of the epoch with the lowest error on the trusted set."""
+    best_epoch: int
+    trusted_error_last: float
+    noise_auroc: float | None
+    """How well low weights of the last epoch find wrong labels; None where nobody knows them."""
+    steps: int
+    train_seconds: float
+    """Processor time of all training steps, a method's own trials included."""
+    parameters: int
+
+    def table(self) -> Table:
+        """For people."""
+        table = Table(title=f"{self.method}, seed {self.seed}", show_header=False)
+        table.add_row("test error, last epoch", f"{self.test_error_last:.2%}")
+        best = f"{self.test_error_best_by_trusted:.2%} (epoch {self.best_epoch + 1})"
+        table.add_row("test error, epoch best by the trusted set", best)
+        if self.noise_auroc is not None:
+            table.add_row("AUROC of the weights for wrong labels", f"{self.noise_auroc:.3f}")
+        table.add_row("processor time of training", f"{self.train_seconds:.1f} s")
+        table.add_row("run folder", self.folder)
+        return table
+
+
+def train(
+    config: RunConfig, folder: Path, progress: Progress, command: Sequence[str] = ("reweigh",)
+) -> RunResult:
+    """Train one student into `folder`, which is made and never overwritten."""
+    set_up_torch(config)
+    problem = prepared(data_spec(config))
+    method = method_for(config.method)
+    with RunFolder.create(folder, config, command) as home:
+        try:
+            return _train(config, problem, method, home, progress)
+        except DivergedError as diverged:
+            home.log(f"stopped: {diverged}")
+            raise
+
+
+def _train(
+    config: RunConfig, problem: Problem, method: Method, home: RunFolder, progress: Progress
+) -> RunResult:
+    _write_labels(home.path, method.problem(problem), problem.class_names)
+    home.log(json.dumps(problem.record))
+    spent = _Trials(config, problem, method, progress)
+    method.prepare(spent)
+    shop = Workshop(config, problem, method)
+    weighs = shop.reweigher.teacher is not None
+    store = WeightStore(home.weights, len(shop.train)) if weighs else None
+
+    def tell(report: EpochReport) -> None:
+        home.metrics(report.row())
+        progress.note(
+            f"epoch {report.epoch + 1}/{config.training.epochs}: loss {report.train_loss:.4f}, "
+            f"trusted error {report.trusted_error:.2%}"
+        )
+
+    loop = Loop(shop, store, progress, tell)
+    loop.run()
+    result = _result(config, home, loop, store, spent.seconds)
+    write_atomically(home.path / RESULT, json.dumps(asdict(result), indent=2) + "\n")
+    return result
+
+
+def _result(
+    config: RunConfig, home: RunFolder, loop: Loop, store: WeightStore | None, spent: float
+) -> RunResult:
+    """The test set is looked at here, once for the last epoch and once for the best by trusted."""
+    shop = loop.shop
+    student = shop.student
+    last = error(student, shop.test, shop.forward)
+    _save(student.state_dict(), home.path / "model.safetensors")
+    if shop.reweigher.teacher is not None:
+        _save(shop.reweigher.teacher.state_dict(), home.path / "teacher.safetensors")
+    trusted_last = error(student, shop.trusted, shop.forward)
+    student.load_state_dict(loop.best_state)
+    _save(student.state_dict(), home.path / "best.safetensors")
+    return RunResult(
+        method=config.method.name,
+        seed=config.seed,
+        run_id=run_id(config),
+        folder=str(home.path),
+        test_error_last=last,
+        test_error_best_by_trusted=error(student, shop.test, shop.forward),
+        best_epoch=loop.best_epoch,
+        trusted_error_last=trusted_last,
+        noise_auroc=_auroc(store, shop.right),
+        steps=shop.steps,
+        train_seconds=loop.seconds + spent,
+        parameters=sum(p.numel() for p in student.parameters()),
+    )
+
+
+def _auroc(store: WeightStore | None, right: torch.Tensor | None) -> float | None:
+    """Probability that a rightly labelled sample outweighs a wrongly labelled one."""
+    if store is None or right is None:
+        return None
+    truth, weights = right.cpu().numpy(), np.asarray(store.epoch(store.epochs()[-1]))
+    seen = ~np.isnan(weights)
+    if truth[seen].all() or not truth[seen].any():
+        return None
+    return float(roc_auc_score(truth[seen], weights[seen]))
+
+
+class _Trials:
+    """Short trainings of fresh students under a method, for methods that learn from several."""
+
+    def __init__(
+        self, config: RunConfig, problem: Problem, method: Method, progress: Progress
+    ) -> None:
+        self.config, self.problem, self.method = config, problem, method
+        self.progress = progress
+        self.seconds = 0.0
+
+    def __call__(self, number: int) -> list[tuple[int, float]]:
+        """Train once, with a seed of the trial's own for student and order of samples."""
+        config = self.config.model_copy(update={"seed": self.config.seed + 7919 * (number + 1)})
+        loop = Loop(Workshop(config, self.problem, self.method))
+        history: list[tuple[int, float]] = []
+        loop = replace(
+            loop, tell=lambda r: history.append((loop.samples_used, 1 - r.trusted_error))
+        )
+        loop.run()
+        self.seconds += loop.seconds
+        self.progress.note(f"trial {number + 1}: trusted accuracy {history[-1][1]:.2%}")
+        return history
+
+
+def rehearse(config: RunConfig, progress: Progress) -> "Rehearsal":
+    """Build everything and take one step; nothing is written."""
+    set_up_torch(config)
+    problem = prepared(data_spec(config))
+    shop = Workshop(config, problem, method_for(config.method))
+    loop = Loop(shop)
+    shop.student.train()
+    loop.step(0)
+    first = loop.seconds
+    loop.step(1 % shop.steps)
+    return Rehearsal(
+        method=config.method.name,
+        samples={"train": len(shop.train), "trusted": len(shop.trusted), "test": len(shop.test)},
+        parameters=sum(p.numel() for p in shop.student.parameters()),
+        steps=shop.steps,
+        seconds_per_step=loop.seconds - first,
+        device=str(shop.device),
+    )
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a dry run found."""
+
+    method: str
+    samples: dict[str, int]
+    parameters: int
+    steps: int
+    seconds_per_step: float
+    device: str
+
+    def table(self) -> Table:
+        """For people."""
+        table = Table(title=f"dry run: {self.method}", show_header=False)
+        table.add_row("samples", ", ".join(f"{n} {name}" for name, n in self.samples.items()))
+        table.add_row("student", f"{self.parameters:,} parameters on {self.device}")
+        total = self.steps * self.seconds_per_step
+        table.add_row("steps", f"{self.steps} of {self.seconds_per_step:.3f} s: {total:.0f} s")
+        return table
+
+
+@lru_cache(maxsize=4)
+def prepared(spec: DataSpec) -> Problem:
+    """The problem of a spec; a comparison's runs of one seed share it."""
+    return prepare(spec)
+
+
+def set_up_torch(config: RunConfig) -> None:
+    """Threads and determinism, which decide over the last bits."""
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+    torch.use_deterministic_algorithms(config.deterministic)
+
+
+def _save(state: dict[str, Any], path: Path) -> None:
+    """Tensors to safetensors, whole or not at all."""
+    beside = path.with_name(f".{path.name}.tmp")
+    save_file({name: value.contiguous() for name, value in state.items()}, beside)
+    shutil.move(beside, path)
+
+
+def _write_labels(folder: Path, problem: Problem, class_names: Sequence[str]) -> None:
+    """Which sample stands behind each position of the weights: its id and its labels."""
+    true = np.array([]) if problem.true_labels is None else problem.true_labels
+    names = np.array(list(class_names))
+    np.savez(
+        folder / "samples.npz",
+        ids=problem.train.ids,
+        labels=problem.train.labels,
+        true_labels=true,
+        class_names=names,
+    )
