@@ -133,7 +133,11 @@ class Unrolled:
         omega = dict(self.teacher.named_parameters())
         value = self._look(trusted, steps=0).losses.mean()
         found = torch.autograd.grad(
-            value, list(omega.values()), allow_unused=True, materialize_grads=True
+            value,
+            list(omega.values()),
+            retain_graph=True,
+            allow_unused=True,
+            materialize_grads=True,
         )
         return dict(zip(omega, found, strict=True))
 
