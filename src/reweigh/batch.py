@@ -1,9 +1,10 @@
 """What a batch is: its tensors, its length, its labels, whatever container it comes in."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -29,6 +30,20 @@ def tensors(batch: Batch) -> Iterator[Tensor]:
         yield batch
     for _, part in named_parts(batch):
         yield from tensors(part)
+
+
+def moved_to(batch: Any, device: torch.device) -> Any:
+    """The same batch with its tensors on `device`; containers keep their kind."""
+    if isinstance(batch, Tensor):
+        return batch.to(device, non_blocking=True)
+    if isinstance(batch, Mapping):
+        return {name: moved_to(part, device) for name, part in batch.items()}
+    if is_dataclass(batch) and not isinstance(batch, type):
+        return replace(batch, **{n: moved_to(part, device) for n, part in named_parts(batch)})
+    if isinstance(batch, tuple | list):
+        moved = [moved_to(part, device) for part in batch]
+        return tuple(moved) if isinstance(batch, tuple) else moved
+    return batch
 
 
 def batch_length(batch: Batch) -> int:

@@ -8,26 +8,36 @@ for x, y in loader:
 ```
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.batch import cross_entropy
+from reweigh.batch import cross_entropy, moved_to
+from reweigh.clock import Clock
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.guards import check_loss, check_meta_gradient, check_weights, warn_of_collapse
+from reweigh.guards import (
+    check_loss,
+    check_meta_gradient,
+    check_weights,
+    warn_of_collapse,
+)
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
+from reweigh.metagrad.lookahead import Lookahead
 from reweigh.metagrad.steps import Pass
 from reweigh.metagrad.window import pack, unpack
 from reweigh.moment import Moment
 from reweigh.outcome import Outcome
-from reweigh.seen import Progress, Seen
+from reweigh.seen import Seen
 from reweigh.student import Student
-from reweigh.teachers.base import Teacher, normalised, normaliser
+from reweigh.teachers.base import Teacher, check_teacher, normalised, weigh
 from reweigh.trusted import Trusted, TrustedBatches
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
+from reweigh.under_way import StepUnderWay
 
 
 class Reweigher:
@@ -46,10 +56,12 @@ class Reweigher:
         every: K; None leaves the teacher's updates to you (`teach`).
         through: B ≤ K.
         teacher_optimizer: default Adam at 0.03 (our choice; the paper does not say).
-        trajectory: "kept" graphs (fast), "snapshots" (lean), "reversal" (leanest, small B only), or
-            "auto": kept where memory allows.
-        derivatives: "exact", or "finite" differences for kernels without second derivatives.
+        trajectory: "kept" graphs (fast), "snapshots" (lean), "reversal" (leanest, small B only),
+            "finite" differences (approximate, for kernels without second derivatives), or "auto":
+            kept where memory allows.
         deeper: let ∂w/∂θ ≠ 0, in the student's step as well (the paper's deeper interaction).
+        lookahead: the teacher learns *before* every K-th step, through one virtual step of plain
+            SGD, as in Meta-Weight-Net; `through` is then not used.
         clip_norm: clip the student's gradient to this 2-norm.
         accumulate: passes per optimizer step; weights are normalised over all of them together.
         total_steps: the length of training, for the M_1 features.
@@ -68,41 +80,45 @@ class Reweigher:
         through: int = 2,
         teacher_optimizer: Optimizer | None = None,
         trajectory: str = "auto",
-        derivatives: str = "exact",
         deeper: bool = False,
+        lookahead: bool = False,
         clip_norm: float | None = None,
         accumulate: int = 1,
         total_steps: int | None = None,
         collapse_below: float = 0.02,
     ) -> None:
-        _check_counts(every, through, accumulate)
+        _check_counts(every, 1 if lookahead else through, accumulate)
         self.student = Student(student, per_sample_loss, teacher.taps if teacher else ())
         self.optimizer, self.teacher = optimizer, teacher
-        self.every, self.accumulate = every, accumulate
-        self.total_steps, self.collapse_below = total_steps, collapse_below
+        self.every, self.accumulate, self.lookahead = every, accumulate, lookahead
+        self.collapse_below = collapse_below
         self.clip = Clip(clip_norm) if clip_norm is not None else None
         self.deeper = teacher is not None and (deeper or teacher.shapes_loss)
+        self.clock = Clock(total_steps)
         self.engine: Engine | None = None
-        self.steps_taken = self.updates = self._since_update = 0
-        self.best_trusted_accuracy = 0.0
-        self._loss_sum = torch.zeros(())
-        self._open: list[Weights] = []  # raw weights of the passes of the step under way
-        self._prepared = False
-        self._outside_hook: Any = None
-        if self.deeper and accumulate > 1:
+        self._device = next(student.parameters()).device
+        self._prepared = self._outside = False
+        normalise = teacher.normalise if teacher is not None else "count"
+        self._open = StepUnderWay(optimizer, accumulate, normalise, self._about_to_move)
+        if self.deeper and (accumulate > 1 or lookahead):
             raise UnsupportedError(
-                "deeper interaction with accumulate > 1 is not supported, since the normaliser "
-                "would depend on θ across passes: use accumulate=1"
+                "deeper interaction works with accumulate=1 and without lookahead only: elsewhere "
+                "the normaliser would depend on θ across passes"
             )
-        if teacher is not None and _learns(teacher):
-            self._trusted = TrustedBatches(trusted)
-            self.teacher_optimizer = teacher_optimizer or torch.optim.Adam(
-                [p for p in teacher.parameters() if p.requires_grad], lr=0.03
-            )
-            self.engine = Engine(
-                self.student, optimizer, teacher, through=through, trajectory=trajectory,
-                derivatives=derivatives, deeper=self.deeper, clip=self.clip,
-            )  # fmt: skip
+        if teacher is not None:
+            check_teacher(teacher)
+            teacher.to(self._device)
+            learns = teacher.meta_learned and any(p.requires_grad for p in teacher.parameters())
+            if learns or lookahead:
+                self._trusted = TrustedBatches(trusted)
+                self.engine = Engine(
+                    self.student, optimizer, teacher, through=through, trajectory=trajectory,
+                    deeper=self.deeper, clip=self.clip,
+                )  # fmt: skip
+            if learns:
+                self.teacher_optimizer = teacher_optimizer or torch.optim.Adam(
+                    [p for p in teacher.parameters() if p.requires_grad], lr=0.03
+                )
 
     # The loop calls step() and nothing else.
 
@@ -112,14 +128,17 @@ class Reweigher:
         `step(x, y)`, or `step(batch)` for a dict or dataclass. `ids` name the samples in messages.
         """
         whole = _one(batch)
-        self._prepare(whole)
-        if not self._open:
+        self._open.check_room()
+        self._prepare(whole, ids)
+        self._look_ahead(whole, ids)
+        if not self._open.raw:
             self.optimizer.zero_grad(set_to_none=True)
-        seen, weights, loss = self._pass(whole, ids, backward=True)
-        taught = False
-        if len(self._open) == self.accumulate:
-            self._move()
-            taught = self.after_step()
+        with self._or_abandon():
+            seen, weights, loss = self._pass(whole, ids, backward=True)
+            check_loss(loss, seen, weights)
+            if self._open.complete:
+                self._move()
+        taught = self.after_step() if self._open.complete else False
         return Outcome(loss.detach(), seen.losses.detach(), weights, taught)
 
     def _pass(
@@ -127,23 +146,28 @@ class Reweigher:
     ) -> tuple[Seen, Weights, Tensor]:
         """One pass of a step, recorded where the teacher will go back over it."""
         engine = self.engine if self._recording() else None
-        leaves = moment = None
-        if engine is None:
-            seen = self.student.look(batch, self._progress(), ids=ids)
-        else:
-            engine.begin()
-            keep = engine.derivatives if backward and engine.trajectory == "kept" else None
-            seen, moment, leaves = engine.recorder.look(batch, self._progress(), ids, keep)
+        if engine is not None and backward and engine.trajectory == "kept":
+            return self._kept_pass(engine, batch, ids)
+        moment = engine.begin() if engine is not None else None
+        seen = self.student.look(batch, self.clock.progress(), ids)
         weights, loss = self._weighed(seen)
-        check_loss(loss, seen, weights)
         if engine is not None and moment is not None:
-            one = Pass(batch, moment, seen.detached(), None if self.deeper else weights)
-            engine.recorder.add(one)
-            if leaves is not None:
-                engine.keep_graph(one, seen, leaves)
-                return seen, weights, loss
+            engine.recorder.add(self._as_pass(batch, moment, seen, weights))
         if backward:
-            loss.backward()
+            loss.backward(inputs=self._leaves() if self.deeper else None)
+        return seen, weights, loss
+
+    def _kept_pass(
+        self, engine: Engine, batch: Batch, ids: Tensor | None
+    ) -> tuple[Seen, Weights, Tensor]:
+        """The same with a graph that stays."""
+        moment = engine.begin()
+        with engine.keeping(moment) as kept:
+            seen = self.student.look(batch, self.clock.progress(), ids)
+            weights, loss = self._weighed(seen)
+            one = self._as_pass(batch, moment, seen, weights)
+            kept.backward(one, seen)
+        engine.recorder.add(one)
         return seen, weights, loss
 
     def _move(self) -> None:
@@ -154,6 +178,7 @@ class Reweigher:
             self.engine.recorder.keep_gradient()
         if self.clip is not None:
             self.clip.apply(p for group in self.optimizer.param_groups for p in group["params"])
+        self._outside = False
         self.optimizer.step()
 
     # Or a framework owns the backward: loss() or weights() before it, after_step() after it.
@@ -161,9 +186,11 @@ class Reweigher:
     def loss(self, *batch: Any, ids: Tensor | None = None) -> Tensor:
         """The weighted loss of a batch, to be gone backward over by the loop: one forward pass."""
         whole = _one(batch)
-        self._prepare(whole)
-        self._watch_outside()
-        return self._pass(whole, ids, backward=False)[2]
+        self._watch_outside(whole, ids)
+        with self._or_abandon():
+            seen, weights, loss = self._pass(whole, ids, backward=False)
+            check_loss(loss, seen, weights)
+        return loss
 
     def weights(self, *batch: Any, ids: Tensor | None = None) -> Weights:
         """Weights for the forward pass that the loop does next, (n,), detached, summing to 1.
@@ -177,51 +204,50 @@ class Reweigher:
                 "with deeper interaction the loss is more than a sum: use loss()"
             )
         whole = _one(batch)
-        self._prepare(whole)
-        self._watch_outside()
-        moment = Moment.now(self.student.module)
-        seen = self._peek(whole, moment, ids)
-        weights, loss = self._weighed(seen)
-        check_loss(loss, seen, weights)
-        if self.engine is not None and self._recording():
-            self.engine.begin()
-            self.engine.recorder.add(Pass(whole, moment, seen, weights))
+        self._watch_outside(whole, ids)
+        engine = self.engine if self._recording() else None
+        moment = engine.begin() if engine else Moment.now(self.student.module)
+        with self._or_abandon():
+            seen = self._peek(whole, moment, ids)
+            weights, loss = self._weighed(seen)
+            check_loss(loss, seen, weights)
+        if engine is not None:
+            engine.recorder.add(Pass(whole, moment, seen, weights))
         return weights
 
     def after_step(self) -> bool:
         """Tell that the optimizer has stepped; every K-th time the teacher learns. True if so."""
-        weights, self._open = self._open, []
-        if self._outside_hook is not None:
-            self._outside_hook.remove()
-            self._outside_hook = None
-        self.steps_taken += 1
-        self._since_update += 1
-        if self.engine is None:
+        raw, moved = self._open.close()
+        if not moved:  # a gradient scaler skipped the step
+            self._abandon()
+            return False
+        self.clock.moved()
+        if self.engine is None or self.lookahead:
             return False
         self.engine.end()
-        if self.every is None or self._since_update < self.every:
+        if self.every is None or self.clock.since_update < self.every or not self.engine.steps:
             return False
-        if weights:
-            warn_of_collapse(torch.cat(weights), self.collapse_below)
+        warn_of_collapse(torch.cat(raw), self.collapse_below)
         self.teach()
         return True
+
+    def weigh(self, *batch: Any, ids: Tensor | None = None) -> Weights:
+        """What the teacher thinks of a batch right now: raw weights, (n,). Nothing is noted."""
+        whole = _one(batch)
+        seen = self._peek(whole, Moment.now(self.student.module), ids)
+        if self.teacher is None:
+            return torch.ones_like(seen.losses)
+        with torch.no_grad():
+            return weigh(self.teacher, seen)
 
     # The teacher learns.
 
     def teach(self, trusted_batch: Batch | None = None) -> None:
         """Move the teacher along −∂(trusted loss)/∂ω through the recorded steps."""
-        engine, teacher = self._learning()
-        batch = self._trusted.take(self.updates) if trusted_batch is None else trusted_batch
-        named = [(n, p) for n, p in teacher.named_parameters() if p.requires_grad]
-        gradient = engine.meta_gradient(batch, keep=False)
-        check_meta_gradient((n for n, _ in named), gradient)
-        for (_, p), d in zip(named, gradient, strict=True):
-            p.grad = d
-        self.teacher_optimizer.step()
-        self.teacher_optimizer.zero_grad(set_to_none=True)
+        engine, _ = self._learning()
+        batch = self._next_trusted() if trusted_batch is None else trusted_batch
+        self._move_teacher(engine.meta_gradient(batch, keep=False))
         engine.steps = []
-        self.updates += 1
-        self._since_update = 0
 
     def meta_gradient(self, trusted_batch: Batch) -> Params:
         """∂(trusted loss)/∂ω through the recorded steps, by the teacher's parameter names.
@@ -232,52 +258,63 @@ class Reweigher:
         names = [n for n, p in teacher.named_parameters() if p.requires_grad]
         return dict(zip(names, engine.meta_gradient(trusted_batch, keep=True), strict=True))
 
+    def _move_teacher(self, gradient: list[Tensor]) -> None:
+        _, teacher = self._learning()
+        named = [(n, p) for n, p in teacher.named_parameters() if p.requires_grad]
+        check_meta_gradient((n for n, _ in named), gradient)
+        for (_, p), d in zip(named, gradient, strict=True):
+            p.grad = d
+        self.teacher_optimizer.step()
+        self.teacher_optimizer.zero_grad(set_to_none=True)
+        self.clock.taught()
+
+    def _look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
+        """Before every K-th step, if asked: let the teacher learn through a virtual one."""
+        due = self.lookahead and not self._open.raw and self.clock.steps % (self.every or 1) == 0
+        if due and self.engine is not None and self.teacher is not None:
+            trusted, progress = self._next_trusted(), self.clock.progress()
+            move = self._move_teacher
+            self.teacher.look_ahead(Lookahead(self.engine, batch, trusted, progress, ids, move))
+
     def note_trusted_accuracy(self, accuracy: float) -> None:
         """Tell how accurate the student is on the trusted set, for the M_1 features."""
-        self.best_trusted_accuracy = max(self.best_trusted_accuracy, float(accuracy))
+        self.clock.best_accuracy = max(self.clock.best_accuracy, float(accuracy))
 
     # A run that stops goes on where it was.
 
     def state_dict(self) -> dict[str, Any]:
         """Teacher, its optimizer, counters and recorded steps, as plain containers of tensors."""
-        if self._open:
-            raise UsageError("state_dict() was called inside an accumulated step: finish it first")
-        state: dict[str, Any] = {
-            "steps_taken": self.steps_taken,
-            "updates": self.updates,
-            "since_update": self._since_update,
-            "best_trusted_accuracy": self.best_trusted_accuracy,
-            "loss_sum": self._loss_sum,
-        }
+        if self._open.raw:
+            raise UsageError("state_dict() was called inside a step: finish it first")
+        state: dict[str, Any] = {"clock": self.clock.state_dict()}
         if self.teacher is not None:
             state["teacher"] = self.teacher.state_dict()
-        if self.engine is not None:
+        if hasattr(self, "teacher_optimizer"):
             state["teacher_optimizer"] = self.teacher_optimizer.state_dict()
+        if self.engine is not None:
             state["window"] = pack(self.engine.steps)
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of a reweigher built alike."""
-        self.steps_taken, self.updates = state["steps_taken"], state["updates"]
-        self._since_update = state["since_update"]
-        self.best_trusted_accuracy = state["best_trusted_accuracy"]
-        self._loss_sum = state["loss_sum"]
+        self.clock.load_state_dict(state["clock"])
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
-        if self.engine is not None:
+        if hasattr(self, "teacher_optimizer"):
             self.teacher_optimizer.load_state_dict(state["teacher_optimizer"])
+        if self.engine is not None:
             self.engine.steps = unpack(state["window"])
 
     # Inside.
 
     def _weighed(self, seen: Seen) -> tuple[Weights, Tensor]:
-        """The weights that multiply the losses, and the loss: $\\tilde w^\\top\\ell$."""
-        self._loss_sum = self._loss_sum.to(seen.losses) + seen.losses.detach().mean()
+        r"""The weights that multiply the losses, and the loss: $\tilde w^\top\ell$."""
         raw = self._raw(seen)
-        self._open.append(raw)
+        self._open.add(raw)
+        self.clock.passed(seen.losses)
+        weights = raw if self.accumulate > 1 else normalised(raw, self._open.normalise)
         if self.deeper and self.teacher is not None:
-            return normalised(raw, self.teacher.normalise), self.teacher.objective(seen)
-        weights = raw if self.accumulate > 1 else normalised(raw, self._normalise)
+            return weights, self.teacher.objective(seen)
         return weights, (weights.to(seen.losses.dtype) * seen.losses).sum()
 
     def _raw(self, seen: Seen) -> Weights:
@@ -287,66 +324,87 @@ class Reweigher:
         with torch.no_grad():
             seen = seen.detached()
             self.teacher.notice(seen)
-            raw = self.teacher(seen)
-        if self.steps_taken == 0:
+            raw = weigh(self.teacher, seen)
+        if self.clock.steps == 0:
             check_weights(raw, len(seen.losses))
         return raw
 
-    @property
-    def _normalise(self) -> str:
-        return self.teacher.normalise if self.teacher is not None else "count"
+    def _as_pass(self, batch: Batch, moment: Moment, seen: Seen, weights: Weights) -> Pass:
+        return Pass(batch, moment, seen.detached(), None if self.deeper else weights)
 
-    def _scale_gradients(self, *_: object) -> None:
-        """Divide by the normaliser of the accumulated batch, now that all of it is known."""
-        scale = 1 / normaliser(torch.cat(self._open), self._normalise)
-        held = (p for group in self.optimizer.param_groups for p in group["params"])
-        for p in held:
-            if p.grad is not None:
-                p.grad.mul_(scale)
+    def _scale_gradients(self) -> None:
+        scale = self._open.scale_gradients()
         if self.engine is not None and self.engine.recorder.current is not None:
             self.engine.recorder.current.scale = scale
 
-    def _watch_outside(self) -> None:
-        """Before a step that the loop takes: normalise accumulated gradients, check the first one."""
+    def _about_to_move(self) -> None:
+        """The optimizer is about to step, called by us or by the loop."""
+        if self._outside and self.accumulate > 1:
+            self._scale_gradients()
+        if self.engine is not None:
+            self.engine.recorder.remember()
+
+    def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
+        """Before a pass that the loop goes backward over itself."""
+        self._open.check_room()
         if self.accumulate > 1 and self.clip is not None:
             raise UnsupportedError(
                 "clip_norm with accumulate > 1 works only through step(): a loop that clips by "
                 "itself does so before the weights are normalised"
             )
-        if self.accumulate > 1 and self._outside_hook is None:
-            self._outside_hook = self.optimizer.register_step_pre_hook(self._scale_gradients)
-        if self.engine is not None and not self._open:
+        self._prepare(batch, ids)
+        self._look_ahead(batch, ids)
+        self._outside = True
+        if self.engine is not None and not self._open.raw:
             self.engine.watch_outside()
 
     def _recording(self) -> bool:
         """Whether the step under way is among the last B of its K."""
-        if self.engine is None:
+        if self.engine is None or self.lookahead:
             return False
-        return self.every is None or self._since_update >= self.every - self.engine.through
+        return self.every is None or self.clock.since_update >= self.every - self.engine.through
 
-    def _progress(self) -> Progress:
-        share = self.steps_taken / self.total_steps if self.total_steps else float("nan")
-        mean = self._loss_sum / max(1, self.steps_taken * self.accumulate)
-        return Progress(share, mean, self.best_trusted_accuracy)
+    @contextmanager
+    def _or_abandon(self) -> Iterator[None]:
+        """If a step fails, forget it, so that the loop may catch the error and go on."""
+        try:
+            yield
+        except BaseException:
+            self._abandon()
+            raise
 
-    def _peek(self, batch: Batch, moment: Moment, ids: Tensor | None = None) -> Seen:
+    def _abandon(self) -> None:
+        """Forget the step under way."""
+        self._open.close()
+        if self.engine is not None:
+            self.engine.abandon()
+
+    @torch.no_grad()
+    def _peek(self, batch: Batch, moment: Moment, ids: Tensor | None) -> Seen:
         """What a batch looks like right now, without a trace."""
-        with torch.no_grad(), moment.again(self.student.module):
-            buffers = moment.fresh_buffers()
-            return self.student.look(batch, self._progress(), at={}, buffers=buffers, ids=ids)
+        module = self.student.module
+        with moment.again(module), self.student.at({}, moment.fresh_buffers()):
+            return self.student.look(batch, self.clock.progress(), ids)
 
-    def _prepare(self, batch: Batch) -> None:
-        """Once, on the first batch: do all derivatives exist that the teacher will need?"""
-        if self._prepared:
-            return
+    @torch.enable_grad()
+    def _prepare(self, batch: Batch, ids: Tensor | None) -> None:
+        """On the first batch: do all derivatives exist that the teacher will need?"""
+        if self.engine is not None and self.teacher is not None and not self._prepared:
+            moment = Moment.now(self.student.module)
+            seen = self._peek(batch, moment, ids)
+            with torch.no_grad():
+                weights = None if self.deeper else weigh(self.teacher, seen)
+            self.engine.prepare(Pass(batch, moment, seen, weights))
+            if self.every is not None:  # a malformed trusted batch is found now, not at step K
+                trusted = moved_to(self._trusted.peek(), self._device)
+                self.engine.trusted_gradient(trusted, self.engine.theta())
         self._prepared = True
-        if self.engine is None or self.teacher is None:
-            return
-        moment = Moment.now(self.student.module)
-        seen = self._peek(batch, moment)
-        with torch.no_grad():
-            weights = None if self.deeper else self.teacher(seen)
-        self.engine.prepare(Pass(batch, moment, seen, weights))
+
+    def _next_trusted(self) -> Batch:
+        return moved_to(self._trusted.take(self.clock.updates), self._device)
+
+    def _leaves(self) -> list[Tensor]:
+        return [p for p in self.student.module.parameters() if p.requires_grad]
 
     def _learning(self) -> tuple[Engine, Teacher]:
         if self.engine is None or self.teacher is None:
@@ -361,17 +419,17 @@ def _one(batch: tuple[Any, ...]) -> Batch:
     return batch[0] if len(batch) == 1 else batch
 
 
-def _learns(teacher: Teacher) -> bool:
-    """Whether the meta-gradient has anything to move."""
-    return teacher.meta_learned and any(p.requires_grad for p in teacher.parameters())
-
-
 def _check_counts(every: int | None, through: int, accumulate: int) -> None:
-    for name, value in (("every", every), ("through", through), ("accumulate", accumulate)):
+    for name, value in (
+        ("every", every),
+        ("through", through),
+        ("accumulate", accumulate),
+    ):
         if value is not None and (not isinstance(value, int) or value < 1):
             raise UsageError(f"{name} must be a whole number of at least 1, not {value!r}")
     if every is not None and through > every:
         raise UsageError(
-            f"through={through} is more than every={every}: the teacher changes every {every} steps, "
-            "and only steps under the present teacher can be gone back over"
+            f"through={through} is more than every={every}: the teacher changes every {every} "
+            f"steps, and only steps under the present teacher can be gone back over; give "
+            f"through={every} or less"
         )

@@ -9,27 +9,37 @@ from torch import Tensor
 from reweigh.typing import Losses
 
 
-def pool(state: Tensor) -> Tensor:
-    """One vector per sample: the mean over positions of a map or of a sequence."""
-    if state.ndim <= 2:
-        return state.reshape(state.shape[0], -1)  # (n, d)
+def pool_channels(state: Tensor) -> Tensor:
+    """One vector per sample of a map (n, c, …): the mean over its positions, (n, c)."""
+    return state.flatten(2).mean(2) if state.ndim > 2 else state.clone()
+
+
+def pool_positions(state: Tensor) -> Tensor:
+    """One vector per sample of a sequence (n, t, d): the mean over t; maps of images as channels.
+
+    A vector is copied: an in-place activation behind the layer would write into it.
+    """
     if state.ndim == 3:
         return state.mean(1)  # (n, t, d) -> (n, d)
-    return state.flatten(2).mean(2)  # (n, c, h, w) -> (n, c)
+    return pool_channels(state)
 
 
 @dataclass(frozen=True)
 class Tap:
-    """A place of the student to look at: a named layer's input or output, one vector per sample."""
+    """A place of the student to look at: a named layer's input or output, one vector per sample.
+
+    `reduce` makes (n, d) of what stands there; by default the mean over positions.
+    """
 
     layer: str
     side: str = "input"
-    reduce: Callable[[Tensor], Tensor] = field(default=pool, compare=False)
+    reduce: Callable[[Tensor], Tensor] | None = None
 
     @property
     def key(self) -> str:
         """The name under which the state stands in `Seen.states`."""
-        return f"{self.layer}:{self.side}"
+        how = "" if self.reduce is None else f":{getattr(self.reduce, '__name__', id(self.reduce))}"
+        return f"{self.layer}:{self.side}{how}"
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from reweigh.batch import batch_length, check_losses, find_labels
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.seen import Progress, Seen, Tap
+from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_positions
 from reweigh.typing import Batch, Params, PerSampleLoss
 
 WRAPPERS = {
@@ -25,11 +24,18 @@ WRAPPERS = {
 
 
 def refuse_wrappers(module: nn.Module) -> None:
-    """Refuse by name what cannot be differentiated through twice."""
-    for cls in type(module).__mro__:
-        if cls.__name__ in WRAPPERS:
+    """Refuse by name what cannot be differentiated through twice, wherever it stands inside."""
+    for inner in module.modules():
+        for cls in type(inner).__mro__:
+            if cls.__name__ in WRAPPERS:
+                why = WRAPPERS[cls.__name__]
+                raise UnsupportedError(
+                    f"a student wrapped in {cls.__name__} is not supported: {why}"
+                )
+        if getattr(inner, "sparse", False) is True:
             raise UnsupportedError(
-                f"a student wrapped in {cls.__name__} is not supported: {WRAPPERS[cls.__name__]}"
+                f"{type(inner).__name__}(sparse=True) gives sparse gradients, which have no second "
+                "derivative: build it with sparse=False"
             )
 
 
@@ -43,81 +49,79 @@ def find_layer(module: nn.Module, name: str) -> nn.Module:
     raise UsageError(f"the student has no layer named {name!r}; {hint}")
 
 
-class _LossOf(nn.Module):
-    """`per_sample_loss` as a module, so that `functional_call` reaches the student inside."""
-
-    def __init__(self, student: nn.Module, per_sample_loss: PerSampleLoss) -> None:
-        super().__init__()
-        self.student = student
-        self.per_sample_loss = per_sample_loss
-
-    def forward(self, batch: Batch) -> Tensor:
-        return self.per_sample_loss(self.student, batch)
-
-
 class Student:
     """φ_d ∘ φ_f with its loss: what a batch looks like from inside, at the present θ or another."""
 
     def __init__(
-        self, module: nn.Module, per_sample_loss: PerSampleLoss, taps: Iterable[Tap] = ()
+        self,
+        module: nn.Module,
+        per_sample_loss: PerSampleLoss,
+        taps: Iterable[Tap] = (),
     ) -> None:
         refuse_wrappers(module)
         self.module = module
-        self.taps = tuple(taps)
-        self._loss = _LossOf(module, per_sample_loss)
-        for tap in self.taps:
-            find_layer(module, tap.layer)
+        self.per_sample_loss = per_sample_loss
+        self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
 
-    def look(
-        self,
-        batch: Batch,
-        progress: Progress,
-        *,
-        at: Params | None = None,
-        buffers: Params | None = None,
-        ids: Tensor | None = None,
-    ) -> Seen:
-        """One forward pass, at θ = `at` (default: the present parameters).
-
-        With `buffers`, the pass reads and writes those instead of the student's own.
-        """
+    def look(self, batch: Batch, progress: Progress, ids: Tensor | None = None) -> Seen:
+        """One forward pass with whatever parameters and buffers the student has right now."""
         states: dict[str, Tensor] = {}
         with self._tapped(states, batch):
-            if at is None and buffers is None:
-                losses = self._loss(batch)
-            else:
-                replaced = {f"student.{k}": v for k, v in {**(at or {}), **(buffers or {})}.items()}
-                losses = functional_call(self._loss, replaced, (batch,))
-        self._check_taps(states)
-        losses = check_losses(losses, batch)
-        return Seen(losses, find_labels(batch), states, progress, ids)
-
-    def losses(self, batch: Batch, at: Params, buffers: Params) -> Tensor:
-        """Only the losses at θ = `at`, (n,)."""
-        replaced = {f"student.{k}": v for k, v in {**at, **buffers}.items()}
-        return functional_call(self._loss, replaced, (batch,))
-
-    @contextmanager
-    def _tapped(self, states: dict[str, Tensor], batch: Batch) -> Iterator[None]:
-        """Hooks for the length of one pass: the student carries none before or after."""
-        n = batch_length(batch)
-        handles = []
-        try:
-            for tap in self.taps:
-                layer = find_layer(self.module, tap.layer)
-                handles.append(layer.register_forward_hook(_reader(tap, states, n)))
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def _check_taps(self, states: dict[str, Tensor]) -> None:
+            losses = self.losses(batch)
         for tap in self.taps:
             if tap.key not in states:
                 raise UsageError(
                     f"layer {tap.layer!r} exists but did not run in the forward pass, so the "
                     "teacher cannot see it: name a layer that the loss goes through"
                 )
+        return Seen(losses, find_labels(batch), states, progress, ids)
+
+    def losses(self, batch: Batch) -> Tensor:
+        """Only the losses, (n,)."""
+        return check_losses(self.per_sample_loss(self.module, batch), batch)
+
+    @contextmanager
+    def at(self, theta: Params, buffers: Params | None = None) -> Iterator[None]:
+        """Inside, the student stands at `theta` and reads and writes `buffers` in place of its own.
+
+        The swap may outlive the forward pass: what is recomputed inside a backward (gradient
+        checkpointing) must find the same θ. Tied parameters move together.
+        """
+        swapped = [
+            (home, key, home[key], new)
+            for home, key, name in self._places()
+            if (new := theta.get(name, (buffers or {}).get(name))) is not None
+        ]
+        try:
+            for home, key, _, new in swapped:
+                home[key] = new
+            yield
+        finally:
+            for home, key, old, _ in swapped:
+                home[key] = old
+
+    def _places(self) -> Iterator[tuple[dict[str, Tensor | None], str, str]]:
+        """Every place that holds a parameter or buffer, with the name under which it is known."""
+        known: dict[int, str] = {id(p): n for n, p in self.module.named_parameters()}
+        known |= {id(b): n for n, b in self.module.named_buffers()}
+        for module in self.module.modules():
+            for home in (module._parameters, module._buffers):
+                for key, held in home.items():
+                    if held is not None:
+                        yield home, key, known[id(held)]  # pyright: ignore[reportReturnType] (Parameter is a Tensor)
+
+    @contextmanager
+    def _tapped(self, states: dict[str, Tensor], batch: Batch) -> Iterator[None]:
+        """Hooks for the length of one pass: the student carries none before or after."""
+        n = batch_length(batch) if self.taps else 0
+        handles = []
+        try:
+            for tap, layer in self.taps.items():
+                handles.append(layer.register_forward_hook(_reader(tap, states, n)))
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
 
 
 def _reader(
@@ -131,6 +135,13 @@ def _reader(
                 f"the {tap.side} of layer {tap.layer!r} is {met}, but a tensor whose first "
                 f"dimension is the batch ({n}) is needed: choose another layer"
             )
-        states[tap.key] = tap.reduce(value)
+        reduce = tap.reduce or (pool_channels if _has_channels(layer) else pool_positions)
+        states[tap.key] = reduce(value)
 
     return read
+
+
+def _has_channels(layer: nn.Module) -> bool:
+    """Whether a layer's second dimension is its channels, as in convolutions and their norms."""
+    kinds = nn.modules.conv._ConvNd, nn.modules.batchnorm._BatchNorm, nn.GroupNorm
+    return isinstance(layer, kinds)

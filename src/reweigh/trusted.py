@@ -17,7 +17,7 @@ class TrustedBatches:
 
     - an iterable of batches (a `DataLoader`, a list) is gone through again and again;
     - a function is called with the number of the teacher's update (which makes resuming exact);
-    - a tensor, tuple, dict or dataclass is one batch, used every time.
+    - a tensor, tuple, dict, dataclass or list of tensors is one batch, used every time.
     """
 
     def __init__(self, trusted: Trusted) -> None:
@@ -28,12 +28,23 @@ class TrustedBatches:
             )
         self._source = trusted
         self._running: Iterator[Batch] | None = None
+        self._peeked: Batch | None = None
+
+    def peek(self) -> Batch:
+        """The batch that the next `take` will give, for checks before training."""
+        self._peeked = self.take(0)
+        return self._peeked
 
     def take(self, update: int) -> Batch:
         """The batch for the teacher's update of that number."""
         source: Any = self._source
+        if self._peeked is not None:
+            peeked, self._peeked = self._peeked, None
+            return peeked
         if isinstance(source, Tensor | tuple | Mapping) or is_dataclass(source):
             return source
+        if isinstance(source, list) and all(isinstance(part, Tensor) for part in source):
+            return source  # one batch, as a DataLoader gives it
         if callable(source) and not isinstance(source, Iterable):
             return source(update)
         return self._next(source)

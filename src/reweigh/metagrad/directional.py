@@ -3,16 +3,15 @@ r"""Derivatives of one recorded pass along a direction u = dg in θ's space.
 With $g = \partial(w^\top \ell)/\partial\theta$ a pass contributes two things to the recursion:
 
 - $H u = \partial(g^\top u)/\partial\theta$, which moves dθ back over the step, and
-- $s = \partial(g^\top u)/\partial w$, that is $s_k = \partial\ell_k/\partial\theta \cdot u$: the change
-  of each sample's loss along u. The teacher's gradient is then $\partial(\tilde w(\omega)^\top s)/
-  \partial\omega$, a tiny backward through the teacher alone, because ∂w/∂θ = 0.
+- $s = \partial(g^\top u)/\partial w$, that is $s_k = \partial\ell_k/\partial\theta \cdot u$: the
+  change of each sample's loss along u. The teacher's gradient is then $\partial(\tilde w(\omega)^\top
+  s)/\partial\omega$, a tiny backward through the teacher alone, because ∂w/∂θ = 0.
 
 Where a graph was kept both come from one second backward. Without one, s alone is a forward-mode
 pass (JVP), and H u is recomputed. Where the teacher shapes the loss itself (deeper interaction),
 the levers are ω and s is $\partial(g^\top u)/\partial\omega$.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -20,7 +19,7 @@ import torch.autograd.forward_ad as dual
 from torch import Tensor
 
 from reweigh.metagrad.kernels import Kernels
-from reweigh.metagrad.lean.wanted import only_weights
+from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Graph, Pass
 from reweigh.seen import Seen
 from reweigh.student import Student
@@ -53,18 +52,12 @@ class Derivatives:
             return [p for p in self.teacher.parameters() if p.requires_grad]
         return [weights.detach().clone().requires_grad_()]
 
-    def objective(self, seen: Seen, levers: list[Tensor]) -> Tensor:
-        """$w^\\top\\ell$, or what the teacher makes of it."""
-        if self.deeper:
-            return self.teacher.objective(seen)
-        return (levers[0] * seen.losses).sum()
-
-    def graph(self, seen: Seen, theta: Params, levers: list[Tensor]) -> Graph:
+    def graph(self, seen: Seen, theta: Params, levers: list[Tensor], wanted: Wanted) -> Graph:
         """The graph of g(θ, levers), given a pass whose losses depend on the leaves `theta`."""
-        value = self.objective(seen, levers)
+        value = self.teacher.objective(seen) if self.deeper else _weighted(seen.losses, levers[0])
         g = torch.autograd.grad(value, list(theta.values()), create_graph=True, allow_unused=True)
         used = {name: d for name, d in zip(theta, g, strict=True) if d is not None}
-        return Graph(theta, levers, used)
+        return Graph(theta, levers, used, wanted)
 
     def gradient(self, one: Pass, theta: Params) -> Params:
         """g at θ, for rules or clipping that want it; its graph stays for the `pull` that follows."""
@@ -73,12 +66,12 @@ class Derivatives:
 
     def pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
         """H u (if wanted) and s of a pass at θ; `keep` leaves a kept graph usable again."""
-        by_dual = self.kernels.forward_mode and not self.deeper
+        by_dual = self.kernels.forward_mode and not self.deeper and not one.kept
         if one.graph is None and not want_theta and by_dual:
             return Pulled([self._slopes(one, theta, u)], None)
         graph = self._graph_of(one, theta)
-        keep = keep and graph.kept
-        pulled = self._second_backward(graph, u, want_theta, keep)
+        keep = keep and one.kept
+        pulled = self._second_backward(one, graph, u, want_theta, keep)
         one.graph = graph if keep else None
         return pulled
 
@@ -86,16 +79,28 @@ class Derivatives:
         """The kept graph, or the pass done again at θ as it was done."""
         if one.graph is not None:
             return one.graph
+        one.check_batch()
         leaves = {name: t.detach().clone().requires_grad_() for name, t in theta.items()}
-        with one.moment.again(self.student.module), self.kernels.second_order():
-            buffers = one.moment.fresh_buffers()
-            seen = self.student.look(one.batch, one.seen.progress, at=leaves, buffers=buffers)
-            return self.graph(seen, leaves, self.levers(one.weights))
+        wanted = Wanted()
+        with (
+            one.moment.again(self.student.module),
+            self.student.at(leaves, one.moment.fresh_buffers()),
+            self.kernels.second_order(wanted),
+        ):
+            seen = self.student.look(one.batch, one.seen.progress, one.seen.ids)
+            return self.graph(seen, leaves, self.levers(one.weights), wanted)
 
-    def _second_backward(self, graph: Graph, u: Params, want_theta: bool, keep: bool) -> Pulled:
+    def _second_backward(
+        self, one: Pass, graph: Graph, u: Params, want_theta: bool, keep: bool
+    ) -> Pulled:
+        """One backward through g; the student stands at θ for what is recomputed on the way."""
         names = [name for name in graph.gradient if name in u]
         inputs = graph.levers + (list(graph.theta.values()) if want_theta else [])
-        with nullcontext() if want_theta or self.deeper else only_weights():
+        graph.wanted.theta = want_theta or self.deeper
+        with (
+            one.moment.again(self.student.module),
+            self.student.at(graph.theta, one.moment.fresh_buffers()),
+        ):
             found = torch.autograd.grad(
                 [graph.gradient[name] for name in names],
                 inputs,
@@ -105,22 +110,26 @@ class Derivatives:
                 materialize_grads=True,
             )
         levers, theta = found[: len(graph.levers)], found[len(graph.levers) :]
-        return Pulled(
-            list(levers), dict(zip(graph.theta, theta, strict=True)) if want_theta else None
-        )
+        moved = dict(zip(graph.theta, theta, strict=True)) if want_theta else None
+        return Pulled(list(levers), moved)
 
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""
-        with (
-            torch.no_grad(),
-            one.moment.again(self.student.module),
-            self.kernels.first_order(),
-            dual.dual_level(),
-        ):
+        one.check_batch()
+        with torch.no_grad(), dual.dual_level():
             at = {k: dual.make_dual(t.detach(), u[k]) if k in u else t for k, t in theta.items()}
-            losses = self.student.losses(one.batch, at, one.moment.fresh_buffers())
+            with (
+                one.moment.again(self.student.module),
+                self.student.at(at, one.moment.fresh_buffers()),
+                self.kernels.first_order(),
+            ):
+                losses = self.student.losses(one.batch)
             tangent = dual.unpack_dual(losses).tangent
         return torch.zeros_like(losses) if tangent is None else tangent
+
+
+def _weighted(losses: Tensor, weights: Tensor) -> Tensor:
+    return (weights.to(losses.dtype) * losses).sum()
 
 
 class FiniteDifferences(Derivatives):
@@ -132,10 +141,9 @@ class FiniteDifferences(Derivatives):
 
     def pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
         """As `Derivatives.pull`, approximately: two passes (and two backwards for H u)."""
-        norm = torch.nn.utils.get_total_norm(u.values())
-        c = (0.01 if next(iter(u.values())).dtype == torch.float32 else 1e-6) / norm.clamp_min(
-            1e-38
-        )
+        double = next(iter(u.values())).dtype == torch.float64
+        size = torch.nn.utils.get_total_norm(u.values()).clamp_min(1e-38)
+        c = (1e-6 if double else 0.01) / size
 
         def at(sign: float) -> Params:
             return {k: t + sign * c * u[k] if k in u else t for k, t in theta.items()}
@@ -149,14 +157,21 @@ class FiniteDifferences(Derivatives):
 
     def gradient(self, one: Pass, theta: Params) -> Params:
         """g at θ by a first-order pass with whatever kernels are there."""
+        assert one.weights is not None
         leaves = {name: t.detach().clone().requires_grad_() for name, t in theta.items()}
-        with one.moment.again(self.student.module):
-            losses = self.student.losses(one.batch, leaves, one.moment.fresh_buffers())
-            assert one.weights is not None
-            value = (losses * one.weights).sum()
+        with (
+            one.moment.again(self.student.module),
+            self.student.at(leaves, one.moment.fresh_buffers()),
+        ):
+            value = _weighted(self.student.losses(one.batch), one.weights)
             g = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
         return {k: d for k, d in zip(leaves, g, strict=True) if d is not None}
 
+    @torch.no_grad()
     def _losses(self, one: Pass, theta: Params) -> Tensor:
-        with torch.no_grad(), one.moment.again(self.student.module):
-            return self.student.losses(one.batch, theta, one.moment.fresh_buffers())
+        one.check_batch()
+        with (
+            one.moment.again(self.student.module),
+            self.student.at(theta, one.moment.fresh_buffers()),
+        ):
+            return self.student.losses(one.batch)

@@ -8,6 +8,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reweigh.metagrad.lean import LeanSecondOrder
+from reweigh.metagrad.lean.wanted import Wanted
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,9 @@ class Kernels:
     """Directional derivatives by dual numbers; else by a second backward."""
 
     @contextmanager
-    def second_order(self) -> Iterator[None]:
-        """For passes whose graph is differentiated again."""
-        with self.first_order(), LeanSecondOrder():
+    def second_order(self, wanted: Wanted) -> Iterator[None]:
+        """For passes whose graph is differentiated again, as far as `wanted` says."""
+        with self.first_order(), LeanSecondOrder(wanted):
             yield
 
     @contextmanager

@@ -26,17 +26,15 @@ LADDER = (
 )
 
 
-def preflight(
-    derivatives: Derivatives, one: Pass, theta: Params, *, second: bool, forward: bool
-) -> int:
+def preflight(derivatives: Derivatives, one: Pass, theta: Params, *, second: bool) -> int:
     """Choose kernels that work for this student, and say so. Returns the bytes of a kept graph.
 
-    `second`: second backwards will be needed; `forward`: forward-mode passes will be.
+    `second`: second backwards will be needed, not only forward-mode passes.
     """
     u = {name: torch.ones_like(t) for name, t in theta.items()}
     size = _second_order(derivatives, one, theta, u) if second else 0
-    if forward and not derivatives.deeper:
-        _forward_mode(derivatives, one, theta, u, may_fall_back=True)
+    if not derivatives.deeper:
+        _forward_mode(derivatives, one, theta, u)
     if derivatives.kernels != Kernels():
         log.info("replays run with %s; ordinary steps keep theirs", derivatives.kernels)
     return size
@@ -59,12 +57,10 @@ def _second_order(derivatives: Derivatives, one: Pass, theta: Params, u: Params)
     raise _refusal(failure)
 
 
-def _forward_mode(
-    derivatives: Derivatives, one: Pass, theta: Params, u: Params, *, may_fall_back: bool
-) -> None:
+def _forward_mode(derivatives: Derivatives, one: Pass, theta: Params, u: Params) -> None:
     """Try dual numbers; without a forward-mode rule, a second backward does the same."""
     first = derivatives.kernels
-    for kernels in dict.fromkeys((first, *LADDER)):
+    for kernels in LADDER[LADDER.index(first) :]:
         derivatives.kernels = kernels
         try:
             derivatives.pull(one, theta, u, want_theta=False, keep=False)
@@ -73,12 +69,6 @@ def _forward_mode(
                 raise
         else:
             return
-    derivatives.kernels = replace(first, forward_mode=False)
-    if may_fall_back:
-        _second_order_only(derivatives, one, theta, u)
-
-
-def _second_order_only(derivatives: Derivatives, one: Pass, theta: Params, u: Params) -> None:
     _second_order(derivatives, one, theta, u)
     derivatives.kernels = replace(derivatives.kernels, forward_mode=False)
 
@@ -88,16 +78,22 @@ def _is_missing_derivative(error: RuntimeError) -> bool:
     text = str(error)
     if isinstance(error, NotImplementedError):
         return True
-    return bool(re.search(r"not implemented|double backward|does not support|forward AD", text))
+    missing = r"not implemented|double backward|does not support|forward AD|Checkpointing is not"
+    return bool(re.search(missing, text))
 
 
 def _refusal(failure: RuntimeError | None) -> UnsupportedError:
+    if "Checkpointing is not" in str(failure):
+        return UnsupportedError(
+            "the student uses gradient checkpointing that has no second derivative: call "
+            "torch.utils.checkpoint.checkpoint(..., use_reentrant=False)"
+        )
     named = re.search(r"(aten::\w+|'[\w:]+'|for \w+)", str(failure))
     operation = named.group(0) if named else str(failure).splitlines()[0]
     return UnsupportedError(
         f"the student uses {operation}, which has no second derivative in torch "
         f"{torch.__version__}: replace that layer, use through=1, or choose "
-        "derivatives='finite' (approximate)"
+        "trajectory='finite' (approximate)"
     )
 
 

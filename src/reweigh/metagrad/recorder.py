@@ -1,98 +1,85 @@
 """Remembers the student's steps as they are taken, by whoever takes them."""
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
-from torch.utils.hooks import RemovableHandle
 
-from reweigh.errors import UsageError
+from reweigh.errors import UnsupportedError, UsageError
 from reweigh.metagrad.clipping import Clip
-from reweigh.metagrad.directional import Derivatives
+from reweigh.metagrad.kernels import Kernels
+from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.rules import Rule
 from reweigh.metagrad.steps import Pass, Step
 from reweigh.moment import Moment
-from reweigh.seen import Progress, Seen
 from reweigh.student import Student
-from reweigh.typing import Batch, Params
+from reweigh.typing import Params
 
 
 class Recorder:
-    """Builds a `Step` out of its passes and of what the optimizer was about to do.
-
-    The optimizer is watched through a step-pre-hook that lives from the step's first pass to its
-    end, so that learning rates, moments and gradients are those of the very step, whatever
-    scheduler, scaler or framework stands around it.
-    """
+    """Builds a `Step` out of its passes and of what the optimizer was about to do."""
 
     def __init__(
-        self,
-        student: Student,
-        optimizer: Optimizer,
-        rule: Rule,
-        names: dict[Tensor, str],
-        clip: Clip | None,
+        self, student: Student, optimizer: Optimizer, rule: Rule, clip: Clip | None
     ) -> None:
         self.student = student
         self.optimizer = optimizer
         self.rule = rule
-        self.names = names
         self.clip = clip
+        self.names = trainable(student, optimizer)
         self.current: Step | None = None
-        self._hook: RemovableHandle | None = None
-        self._fired = False
         self.watch_gradient = False
         """Whether to copy the gradient that the optimizer gets (to check a loop that is not ours)."""
         self.taken: Params = {}
 
-    def begin(self, *, snapshot: bool) -> Step:
-        """The step under way; its first pass copies θ (unless that will be recovered)."""
+    def begin(self, *, snapshot: bool) -> None:
+        """The first pass of a step copies θ, unless that will be recovered.
+
+        θ is asked for anew: layers may have been frozen, unfrozen or added since.
+        """
         if self.current is None:
+            self.names = trainable(self.student, self.optimizer)
             theta = {n: p.detach().clone() for p, n in self.names.items()} if snapshot else None
             self.current = Step(theta=theta)
-            self._fired = False
-            self._hook = self.optimizer.register_step_pre_hook(self._about_to_step)
-        return self.current
 
-    def look(
-        self, batch: Batch, progress: Progress, ids: Tensor | None, derivatives: Derivatives | None
-    ) -> tuple[Seen, Moment, Params | None]:
-        """The student's own forward pass, recorded; with `derivatives`, on leaves of its own.
+    @contextmanager
+    def on_leaves(self, moment: Moment, kernels: Kernels, wanted: Wanted) -> Iterator[Params]:
+        """Inside, the student stands on the copy of θ, so that its graph outlives the update.
 
-        A kept graph must not see the optimizer's in-place update, so its pass runs on a copy of θ.
+        The optimizer moves θ in place, and a student may write into its buffers in place; a kept
+        graph must see neither. What the pass leaves in the buffers' copies is copied back.
         """
-        moment = Moment.now(self.student.module)
-        if derivatives is None:
-            return self.student.look(batch, progress, ids=ids), moment, None
         assert self.current is not None
         assert self.current.theta is not None
         leaves = {n: t.detach().requires_grad_() for n, t in self.current.theta.items()}
-        with derivatives.kernels.second_order():
-            return self.student.look(batch, progress, at=leaves, ids=ids), moment, leaves
+        buffers = moment.fresh_buffers()
+        with self.student.at(leaves, buffers), kernels.second_order(wanted):
+            yield leaves
+        for name, own in self.student.module.named_buffers():
+            own.copy_(buffers[name])
 
     def add(self, one: Pass) -> None:
         """A pass of the step under way."""
         assert self.current is not None
         self.current.passes.append(one)
 
-    def end(self) -> Step | None:
-        """The finished step; None where the optimizer did not move (a scaler skipped it)."""
-        step, self.current = self.current, None
-        if self._hook is not None:
-            self._hook.remove()
-            self._hook = None
-        return step if step is not None and self._fired else None
-
-    def _about_to_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        assert self.current is not None
-        if len(args) > 1 or kwargs.get("closure") is not None:  # args[0] is the optimizer
-            raise UsageError("optimizer.step(closure) is not supported: call step() without one")
-        self._fired = True
+    def remember(self) -> None:
+        """The optimizer is about to move: note its settings, its state and the gradient it gets."""
+        if self.current is None:
+            return
         if self.watch_gradient:
             self.taken = self.gradients()
-        for group in optimizer.param_groups:
-            self.current.shares += self.rule.remember(optimizer, group, self.names)
+        if self.current.gradient is None and self.clip is None:
+            self.keep_gradient()
+        for group in self.optimizer.param_groups:
+            self.current.shares += self.rule.remember(self.optimizer, group, self.names)
+
+    def end(self) -> Step | None:
+        """The step that has been taken, if it was recorded."""
+        step, self.current = self.current, None
+        return step
 
     def keep_gradient(self) -> None:
         """Remember g as it stands in `.grad`, before clipping, if the way back will want it."""
@@ -124,6 +111,22 @@ def trainable(student: Student, optimizer: Optimizer) -> dict[Tensor, str]:
     theta = {p: known[p] for p in held if p.requires_grad}
     if not theta:
         raise UsageError("the optimizer holds no trainable parameter of the student")
-    if any(torch.is_complex(p) for p in theta):
-        raise UsageError("complex parameters are not supported")
+    _refuse_odd(theta)
+    others = [name for p, name in known.items() if p.requires_grad and p not in theta]
+    if others:
+        raise UnsupportedError(
+            f"parameter {others[0]!r} of the student is trainable, but the optimizer does not hold "
+            "it: freeze it (requires_grad_(False)) or give it to the same optimizer"
+        )
     return theta
+
+
+def _refuse_odd(theta: dict[Tensor, str]) -> None:
+    for p, name in theta.items():
+        if torch.is_complex(p):
+            raise UnsupportedError(f"parameter {name!r} is complex: only real ones are supported")
+        if p._backward_hooks or getattr(p, "_post_accumulate_grad_hooks", None):
+            raise UnsupportedError(
+                f"parameter {name!r} has a gradient hook, which a replay would not run: remove it, "
+                "or put its effect into the loss"
+            )

@@ -21,7 +21,8 @@ from reweigh.metagrad.directional import Derivatives
 from reweigh.metagrad.rules import Adjoint, Rule
 from reweigh.metagrad.steps import Step
 from reweigh.metagrad.trajectory import Recorded, Reversed
-from reweigh.teachers.base import Teacher, normalised
+from reweigh.seen import Seen
+from reweigh.teachers.base import normalised, weigh
 from reweigh.typing import Params
 
 
@@ -34,24 +35,37 @@ class Recursion:
         self.clip = clip
 
     def run(
-        self, steps: Sequence[Step], points: Recorded | Reversed, d_theta: Params, *, keep: bool
+        self,
+        steps: Sequence[Step],
+        points: Recorded | Reversed,
+        d_theta: Params,
+        *,
+        keep: bool,
     ) -> list[Tensor]:
         """dω, one tensor per trainable parameter of the teacher."""
         d = Adjoint(dict(d_theta))
-        omega = [p for p in self.derivatives.teacher.parameters() if p.requires_grad]
-        total = [torch.zeros_like(p) for p in omega]
+        total: list[Tensor] = []
         for t in reversed(range(len(steps))):
             levers = self._back_over(steps[t], points, d, want_theta=t > 0, keep=keep)
-            share = levers if self.derivatives.deeper else self._teach(steps[t], levers, omega)
-            total = [a + b for a, b in zip(total, share, strict=True)]
+            if not self.derivatives.deeper:
+                levers = self.through_teacher([one.seen for one in steps[t].passes], levers)
+            total = [a + b for a, b in zip(total, levers, strict=True)] if total else levers
         return total
 
     def _back_over(
-        self, step: Step, points: Recorded | Reversed, d: Adjoint, *, want_theta: bool, keep: bool
+        self,
+        step: Step,
+        points: Recorded | Reversed,
+        d: Adjoint,
+        *,
+        want_theta: bool,
+        keep: bool,
     ) -> list[Tensor]:
         """Carry `d` over one step in place; what it gives the levers, pass by pass."""
         theta = points.theta_before(step)
-        g = self._gradient(step, theta, points.needs_gradient and want_theta)
+        needed = self.rule.needs_gradient or self.clip is not None
+        needed = needed or (points.needs_gradient and want_theta)
+        g = self.gradient(step, theta) if needed else None
         clipped = self.clipped(g)
         d_gradient: Params = {}
         for share in step.shares:
@@ -63,7 +77,13 @@ class Recursion:
         return self._pull(step, theta, d_gradient, d, want_theta, keep)
 
     def _pull(
-        self, step: Step, theta: Params, u: Params, d: Adjoint, want_theta: bool, keep: bool
+        self,
+        step: Step,
+        theta: Params,
+        u: Params,
+        d: Adjoint,
+        want_theta: bool,
+        keep: bool,
     ) -> list[Tensor]:
         levers = []
         for one in step.passes:
@@ -73,28 +93,29 @@ class Recursion:
                 d.theta[name] = d.theta[name] + step.scale * hvp
         return levers
 
-    def _gradient(self, step: Step, theta: Params, for_reversal: bool) -> Params | None:
-        """g before clipping, if anything wants it: remembered, off a kept graph, or recomputed."""
-        if not (self.rule.needs_gradient or self.clip is not None or for_reversal):
-            return None
+    def gradient(self, step: Step, theta: Params) -> Params:
+        """g before clipping: remembered, off a kept graph, or recomputed; 0 where unused."""
         if step.gradient is not None:
             return step.gradient
-        total: Params = {}
+        total: Params = {
+            name: torch.zeros_like(theta[name]) for s in step.shares for name in s.names
+        }
         for one in step.passes:
             live = one.graph.gradient if one.graph else self.derivatives.gradient(one, theta)
             for name, g in live.items():
-                g = step.scale * g.detach()
-                total[name] = total[name] + g if name in total else g
+                part = step.scale * g.detach()
+                total[name] = total[name] + part if name in total else part
         return total
 
     def clipped(self, g: Params | None) -> Params | None:
         """G as the optimizer got it."""
         return g if g is None or self.clip is None else self.clip.clipped(g)
 
-    def _teach(self, step: Step, slopes: list[Tensor], omega: Sequence[Tensor]) -> list[Tensor]:
+    def through_teacher(self, seen: Sequence[Seen], slopes: Sequence[Tensor]) -> list[Tensor]:
         r"""$\partial(\tilde w(\omega)^\top s)/\partial\omega$: a backward through the teacher only."""
-        teacher: Teacher = self.derivatives.teacher
-        w = torch.cat([teacher(one.seen) for one in step.passes])  # (n,) of the whole batch
-        value = (normalised(w, teacher.normalise) * torch.cat(slopes).to(w.dtype)).sum()
+        teacher = self.derivatives.teacher
+        w = torch.cat([weigh(teacher, one) for one in seen])  # (n,) of the whole batch
+        value = (normalised(w, teacher.normalise) * torch.cat(list(slopes)).to(w.dtype)).sum()
+        omega = [p for p in teacher.parameters() if p.requires_grad]
         found = torch.autograd.grad(value, omega, allow_unused=True, materialize_grads=True)
         return list(found)

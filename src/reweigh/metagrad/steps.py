@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from reweigh.batch import tensors
+from reweigh.errors import UsageError
+from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.rules import Share
 from reweigh.moment import Moment
 from reweigh.seen import Seen
@@ -18,8 +21,7 @@ class Graph:
     levers: list[Tensor]
     """The batch's weights, or the teacher's own parameters where it shapes the loss."""
     gradient: Params
-    kept: bool = False
-    """Built by the student's own step, to be used as often as asked; else built for one use."""
+    wanted: Wanted
 
 
 @dataclass
@@ -32,6 +34,24 @@ class Pass:
     weights: Tensor | None
     """What multiplied the losses, (n,); None where the teacher shapes the loss."""
     graph: Graph | None = None
+    kept: bool = False
+    """Whether the student's own step built the graph, to be used as often as asked. After a
+    checkpoint it is built again, so that the numbers are the same."""
+    versions: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.versions = self._versions()
+
+    def check_batch(self) -> None:
+        """A replay needs the batch as it was; buffers that a loop refills in place are not."""
+        if self._versions() != self.versions:
+            raise UsageError(
+                "a recorded batch was changed in place before the teacher went back over it: give "
+                "step() a copy, or tensors that the loop does not write into again"
+            )
+
+    def _versions(self) -> list[int]:
+        return [0 if t.is_inference() else t._version for t in tensors(self.batch)]
 
 
 @dataclass

@@ -5,6 +5,8 @@ r"""Where θ_t comes from when the recursion goes back: kept graphs, snapshots, 
 - *reversal*: the paper's $\theta_t = \theta_{t+1} + \eta_t v_{t+1}$, $v_t = (v_{t+1} - g_t)/\mu$. |θ|
   of memory, but each step divides rounding errors by μ, so it holds for small B only (float32
   ResNet-8: relative error of θ 1e-8 at B = 2, 2e-5 at 10, 0.2 at 50). SGD with momentum only.
+- *finite*: snapshots with finite differences in place of derivatives; approximate, for kernels that
+  have no second derivative.
 """
 
 from torch import Tensor
@@ -12,11 +14,11 @@ from torch.optim import Optimizer
 
 from reweigh.errors import UnsupportedError
 from reweigh.metagrad.rules import Rule
-from reweigh.metagrad.rules.sgd import VELOCITY
+from reweigh.metagrad.rules.sgd import VELOCITY, SGDRule
 from reweigh.metagrad.steps import Step
 from reweigh.typing import Params
 
-KINDS = ("auto", "kept", "snapshots", "reversal")
+KINDS = ("auto", "kept", "snapshots", "reversal", "finite")
 
 
 class Recorded:
@@ -63,7 +65,7 @@ def check_reversible(rule: Rule, optimizer: Optimizer) -> None:
     """Refuse reversal where the update cannot be undone."""
     for group in optimizer.param_groups:
         momentum, nesterov = group.get("momentum", 0), group.get("nesterov", False)
-        if "SGD" not in rule.optimizers or not momentum or nesterov:
+        if not isinstance(rule, SGDRule) or not momentum or nesterov:
             raise UnsupportedError(
                 f"trajectory='reversal' needs SGD with momentum > 0 and without Nesterov, not "
                 f"{type(optimizer).__name__}(momentum={momentum}, nesterov={nesterov}): "

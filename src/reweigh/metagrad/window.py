@@ -4,6 +4,7 @@ A run that is stopped between two updates of the teacher holds steps that the ne
 Graphs are not saved: what they hold is recomputed from the snapshot, which gives the same numbers.
 """
 
+import logging
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -16,10 +17,13 @@ from reweigh.moment import Moment
 from reweigh.seen import Progress, Seen
 from reweigh.typing import Batch
 
+log = logging.getLogger("reweigh")
+
 
 def pack(steps: list[Step]) -> list[dict[str, Any]] | None:
-    """Plain containers; None where batches are objects that a checkpoint cannot hold."""
+    """Plain containers; None, and a word, where batches are objects a checkpoint cannot hold."""
     if not all(_is_plain(one.batch) for step in steps for one in step.passes):
+        log.warning("recorded batches are not plain containers and are left out of the checkpoint")
         return None
     return [
         {
@@ -60,6 +64,7 @@ def _pack_pass(one: Pass) -> dict[str, Any]:
     return {
         "batch": one.batch,
         "weights": one.weights,
+        "kept": one.kept,
         "moment": moment,
         "seen": seen,
         "progress": progress,
@@ -70,10 +75,13 @@ def _unpack_pass(packed: dict[str, Any]) -> Pass:
     m = packed["moment"]
     kind, enabled, dtype = m["autocast"]
     moment = Moment(
-        m["rng"], m["buffers"], tuple(m["training"]), (kind, enabled, getattr(torch, dtype))
+        m["rng"],
+        m["buffers"],
+        tuple(m["training"]),
+        (kind, enabled, getattr(torch, dtype)),
     )
     seen = Seen(**packed["seen"], progress=Progress(**packed["progress"]))
-    return Pass(packed["batch"], moment, seen, packed["weights"])
+    return Pass(packed["batch"], moment, seen, packed["weights"], kept=packed["kept"])
 
 
 def _is_plain(batch: Batch) -> bool:

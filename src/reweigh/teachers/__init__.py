@@ -1,7 +1,12 @@
 """Teachers: who gives the weights. One kind per file; a new one is a `Teacher` with a `forward`."""
 
 from reweigh.teachers.base import Teacher
-from reweigh.teachers.features import Feature, InternalState, LabelFeature, SurfaceFeatures
+from reweigh.teachers.features import (
+    Feature,
+    InternalState,
+    LabelFeature,
+    SurfaceFeatures,
+)
 from reweigh.teachers.interaction import InteractionTeacher
 from reweigh.teachers.linear import LinearTeacher
 from reweigh.teachers.loss_curve import LossCurveTeacher

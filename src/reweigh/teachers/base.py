@@ -1,9 +1,16 @@
 r"""The interface of a teacher: $w = \phi(I, M; \omega)$, one non-negative number per sample."""
 
+from typing import TYPE_CHECKING
+
+import torch
 from torch import Tensor, nn
 
+from reweigh.errors import UnsupportedError, UsageError
 from reweigh.seen import Seen, Tap
-from reweigh.typing import Losses, Weights
+from reweigh.typing import Weights
+
+if TYPE_CHECKING:
+    from reweigh.metagrad.lookahead import Lookahead
 
 
 class Teacher(nn.Module):
@@ -25,6 +32,10 @@ class Teacher(nn.Module):
     def notice(self, seen: Seen) -> None:
         """Called once per training pass, before `forward`: for teachers that keep statistics."""
 
+    def look_ahead(self, ahead: "Lookahead") -> None:
+        """With `lookahead`, called before every K-th step: learn through a virtual one."""
+        ahead.teach()
+
     def forward(self, seen: Seen) -> Weights:
         """Raw weights, (n,), non-negative and not yet normalised."""
         raise NotImplementedError
@@ -34,10 +45,16 @@ class Teacher(nn.Module):
         return (normalised(self(seen), self.normalise) * seen.losses).sum()
 
 
-def normaliser(w: Weights, kind: str) -> Tensor:
+def weigh(teacher: Teacher, seen: Seen) -> Weights:
+    """Raw weights in the teacher's own precision, whatever autocast the student runs under, (n,)."""
+    with torch.autocast(seen.losses.device.type, enabled=False):
+        return teacher(seen)
+
+
+def normaliser(w: Weights, kind: str) -> Tensor | float:
     """What raw weights are divided by: Σ_j w_j, or n. A batch of all zeros keeps its zeros."""
     if kind == "count":
-        return w.new_tensor(float(len(w)))
+        return float(len(w))
     total = w.sum()
     return total + (total == 0).to(total.dtype)
 
@@ -47,6 +64,22 @@ def normalised(w: Weights, kind: str) -> Weights:
     return w / normaliser(w, kind)
 
 
-def effective_share(w: Weights) -> Losses:
+def effective_share(w: Weights) -> Tensor:
     r"""Effective sample size over the batch's: $(\sum w)^2 / (n \sum w^2)$, in (0, 1], ()."""
     return w.sum().square() / (len(w) * w.square().sum()).clamp_min(1e-38)
+
+
+def check_teacher(teacher: Teacher) -> None:
+    """Refuse, before training, a teacher whose weights could not be found again in a replay."""
+    if teacher.normalise not in ("sum", "count"):
+        raise UsageError(
+            f"normalise must be 'sum' or 'count', not {teacher.normalise!r}"
+        )
+    for module in teacher.modules() if teacher.meta_learned else ():
+        if isinstance(
+            module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd
+        ):
+            raise UnsupportedError(
+                f"a teacher with {type(module).__name__} gives other weights each time it is asked, "
+                "so its gradient would be that of other weights: leave that layer out"
+            )

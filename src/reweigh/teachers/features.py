@@ -3,7 +3,7 @@
 A feature knows where to look (`taps`), how wide it is (`size`) and how to read itself off a `Seen`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 import torch.nn.functional as F
@@ -33,9 +33,15 @@ class InternalState(Feature):
     """
 
     def __init__(
-        self, student: nn.Module, layer: str, *, side: str = "input", size: int | None = None
+        self,
+        student: nn.Module,
+        layer: str,
+        *,
+        side: str = "input",
+        size: int | None = None,
+        reduce: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
-        self.taps = (Tap(layer, side),)
+        self.taps = (Tap(layer, side, reduce),)
         self.size = size or layer_size(student, layer, side)
 
     def __call__(self, seen: Seen) -> Tensor:
@@ -46,7 +52,7 @@ class InternalState(Feature):
                 f"layer {self.taps[0].layer!r} gave {state.shape[1]} numbers per sample, but the "
                 f"teacher was built for {self.size}: give size={state.shape[1]}"
             )
-        return state.to(torch.promote_types(state.dtype, torch.float32))
+        return state
 
 
 class LabelFeature(Feature):
@@ -74,8 +80,12 @@ class SurfaceFeatures(Feature):
         """Three scalars, the predicted label, the margin: (n, 3 + C + 1)."""
         logits = seen.states[self.taps[0].key]  # (n, C)
         logits = logits.to(seen.losses.dtype)
-        predicted = F.one_hot(logits.argmax(1), self.num_classes).to(logits.dtype)  # (n, C)
-        return torch.cat([self._scalars(seen), predicted, margin(logits, labels_of(seen))], 1)
+        predicted = F.one_hot(logits.argmax(1), self.num_classes).to(
+            logits.dtype
+        )  # (n, C)
+        return torch.cat(
+            [self._scalars(seen), predicted, margin(logits, labels_of(seen))], 1
+        )
 
     def _scalars(self, seen: Seen) -> Tensor:
         p = seen.progress
@@ -84,8 +94,10 @@ class SurfaceFeatures(Feature):
                 "the M_1 features need the share of iterations done: give total_steps= to Reweigher"
             )
         like = seen.losses
-        three = [like.new_tensor(p.share), p.mean_loss.to(like), like.new_tensor(p.best_accuracy)]
-        return torch.stack(three).expand(len(like), 3)  # (n, 3)
+        share, best = (like.new_full((), v) for v in (p.share, p.best_accuracy))
+        return torch.stack([share, p.mean_loss.to(like), best]).expand(
+            len(like), 3
+        )  # (n, 3)
 
 
 def margin(logits: Tensor, labels: Tensor) -> Tensor:
@@ -111,7 +123,13 @@ def layer_size(student: nn.Module, layer: str, side: str) -> int:
     module = find_layer(student, layer)
     names = {
         "input": ("in_features", "in_channels", "num_features", "normalized_shape"),
-        "output": ("out_features", "out_channels", "num_features", "embedding_dim", "hidden_size"),
+        "output": (
+            "out_features",
+            "out_channels",
+            "num_features",
+            "embedding_dim",
+            "hidden_size",
+        ),
     }
     if side not in names:
         raise UsageError(f"side must be 'input' or 'output', not {side!r}")
@@ -136,6 +154,6 @@ def all_taps(features: Iterable[Feature]) -> tuple[Tap, ...]:
     return tuple(dict.fromkeys(tap for feature in features for tap in feature.taps))
 
 
-def side_by_side(features: Iterable[Feature], seen: Seen) -> Tensor:
-    """All features of every sample, (n, total_size)."""
-    return torch.cat([feature(seen).to(seen.losses.dtype) for feature in features], 1)
+def side_by_side(features: Iterable[Feature], seen: Seen, dtype: torch.dtype) -> Tensor:
+    """All features of every sample, (n, total_size), in the teacher's own precision."""
+    return torch.cat([feature(seen).to(dtype) for feature in features], 1)

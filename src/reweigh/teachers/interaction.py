@@ -54,7 +54,7 @@ class InteractionTeacher(Teacher):
     def forward(self, seen: Seen) -> Weights:
         """σ(I·A_y + b_y), (n,)."""
         y = labels_of(seen)  # (n,)
-        state = side_by_side(self.features, seen)  # (n, d)
+        state = side_by_side(self.features, seen, self.bias.dtype)  # (n, d)
         if self.rank is not None:
             state = state @ self.basis  # (n, r)
         return ((state * self.directions[y]).sum(1) + self.bias[y]).sigmoid()

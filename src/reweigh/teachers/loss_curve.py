@@ -16,8 +16,9 @@ class LossCurveTeacher(Teacher):
     def __init__(self, hidden: int = 100, *, normalise: str = "count") -> None:
         super().__init__()
         self.normalise = normalise
-        self.net = nn.Sequential(nn.Linear(1, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        self.first, self.last = nn.Linear(1, hidden), nn.Linear(hidden, 1)
 
     def forward(self, seen: Seen) -> Weights:
         """σ(MLP(ℓ)), (n,)."""
-        return self.net(seen.losses[:, None]).squeeze(1).sigmoid()
+        losses = seen.losses[:, None].to(self.first.weight.dtype)  # (n, 1)
+        return self.last(self.first(losses).relu()).squeeze(1).sigmoid()

@@ -25,12 +25,15 @@ class MLPTeacher(Teacher):
         self.features = tuple(features)
         self.taps = all_taps(features)
         size = total_size(features)
-        hidden = [m for _ in range(hidden_layers) for m in (nn.Linear(size, size), nn.ReLU())]
-        last = nn.Linear(size, 1)
-        nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)
-        self.net = nn.Sequential(*hidden, last)
+        hidden = [
+            m for _ in range(hidden_layers) for m in (nn.Linear(size, size), nn.ReLU())
+        ]
+        self.last = nn.Linear(size, 1)
+        nn.init.zeros_(self.last.weight)
+        nn.init.zeros_(self.last.bias)
+        self.hidden = nn.Sequential(*hidden)
 
     def forward(self, seen: Seen) -> Weights:
         """σ(MLP(features)), (n,)."""
-        return self.net(side_by_side(self.features, seen)).squeeze(1).sigmoid()
+        features = side_by_side(self.features, seen, self.last.weight.dtype)  # (n, d)
+        return self.last(self.hidden(features)).squeeze(1).sigmoid()

@@ -15,17 +15,20 @@ from torch.overrides import TorchFunctionMode
 
 from reweigh.metagrad.lean.batch_norm import lean_batch_norm
 from reweigh.metagrad.lean.convolution import lean_convolution
-
-_REPLACED: dict[Callable[..., Any], Callable[..., Any]] = {
-    F.batch_norm: lean_batch_norm,
-    torch.conv1d: lean_convolution(torch.conv1d, 1),
-    torch.conv2d: lean_convolution(torch.conv2d, 2),
-    torch.conv3d: lean_convolution(torch.conv3d, 3),
-}
+from reweigh.metagrad.lean.wanted import Wanted
 
 
 class LeanSecondOrder(TorchFunctionMode):
     """Inside, batch normalisation and convolutions build graphs with the lean second backward."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        super().__init__()
+        self._replaced: dict[Callable[..., Any], Callable[..., Any]] = {
+            F.batch_norm: lean_batch_norm(wanted),
+            torch.conv1d: lean_convolution(torch.conv1d, 1, wanted),
+            torch.conv2d: lean_convolution(torch.conv2d, 2, wanted),
+            torch.conv3d: lean_convolution(torch.conv3d, 3, wanted),
+        }
 
     def __torch_function__(
         self,
@@ -35,4 +38,4 @@ class LeanSecondOrder(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Route the two kinds of layers to their lean forms; everything else runs as it is."""
-        return _REPLACED.get(func, func)(*args, **(kwargs or {}))
+        return self._replaced.get(func, func)(*args, **(kwargs or {}))

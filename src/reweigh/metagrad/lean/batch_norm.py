@@ -19,6 +19,7 @@ $r P$ is what the fused backward kernel computes without a weight, so every term
 one multiply-add over the activations.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -29,21 +30,30 @@ from torch.autograd.function import once_differentiable
 from reweigh.metagrad.lean.wanted import Wanted
 
 
-def lean_batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
-    """`F.batch_norm`; stock where statistics are fixed, affine parts missing, or types mixed."""
-    plain = weight is None or bias is None or not training or input.dtype != weight.dtype
-    if plain or input.dtype not in (torch.float32, torch.float64):
-        return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-    return _BatchNorm.apply(input, weight, bias, running_mean, running_var, momentum, eps)
+def lean_batch_norm(wanted: Wanted) -> Callable[..., Tensor]:
+    """The lean form of `F.batch_norm`, in its own signature."""
+
+    def batch_norm(
+        input: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        training: bool = False,
+        momentum: float = 0.1,
+        eps: float = 1e-5,
+    ) -> Tensor:
+        plain = weight is None or bias is None or not training or input.dtype != weight.dtype
+        single = input.numel() == input.shape[1]  # one value per channel is stock's to refuse
+        if plain or single or input.dtype not in (torch.float32, torch.float64):
+            return F.batch_norm(
+                input, running_mean, running_var, weight, bias, training, momentum, eps
+            )
+        return _BatchNorm.apply(
+            input, weight, bias, running_mean, running_var, momentum, eps, wanted
+        )
+
+    return batch_norm
 
 
 def _rp(h: Tensor, x: Tensor, mean: Tensor, r: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -69,19 +79,22 @@ class _BatchNorm(torch.autograd.Function):
         running_var: Tensor | None,
         momentum: float,
         eps: float,
+        wanted: Wanted,
     ) -> Tensor:
         y, mean, r = torch.ops.aten.native_batch_norm(
             x, gamma, beta, running_mean, running_var, True, momentum, eps
         )
         ctx.save_for_backward(x, gamma, mean, r)
-        ctx.eps = eps
+        ctx.eps, ctx.wanted = eps, wanted
         return y
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         x, gamma, mean, r = ctx.saved_tensors
-        gx, g_gamma, g_beta = _BatchNormBackward.apply(grad_outputs[0], x, gamma, mean, r, ctx.eps)
-        return gx, g_gamma, g_beta, None, None, None, None
+        gx, g_gamma, g_beta = _BatchNormBackward.apply(
+            grad_outputs[0], x, gamma, mean, r, ctx.eps, ctx.wanted
+        )
+        return gx, g_gamma, g_beta, None, None, None, None, None
 
 
 class _BatchNormBackward(torch.autograd.Function):
@@ -89,13 +102,20 @@ class _BatchNormBackward(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, gy: Tensor, x: Tensor, gamma: Tensor, mean: Tensor, r: Tensor, eps: float
+        ctx: Any,
+        gy: Tensor,
+        x: Tensor,
+        gamma: Tensor,
+        mean: Tensor,
+        r: Tensor,
+        eps: float,
+        wanted: Wanted,
     ) -> tuple[Tensor, Tensor, Tensor]:
         gx, g_gamma, g_beta = torch.ops.aten.native_batch_norm_backward(
             gy, x, gamma, None, None, mean, r, True, eps, [True, True, True]
         )
         ctx.save_for_backward(gy, x, gamma, mean, r, g_gamma)
-        ctx.eps = eps
+        ctx.eps, ctx.wanted = eps, wanted
         return gx, g_gamma, g_beta
 
     @staticmethod
@@ -108,7 +128,7 @@ class _BatchNormBackward(torch.autograd.Function):
         d_gy = d_x = d_gamma = None
         if need_gy:
             d_gy = _combine(x, (h_gamma * r, x), (gamma, ph), h_beta - h_gamma * r * mean)
-        if Wanted.theta and (need_x or need_gamma):
+        if ctx.wanted.theta and (need_x or need_gamma):
             pg = _rp(gy, x, mean, r, ctx.eps)[0]  # r P g_y
             rq = (hx * pg).sum([0, *range(2, x.ndim)])  # r Q
             d_gamma = rq
@@ -119,11 +139,14 @@ class _BatchNormBackward(torch.autograd.Function):
                 c_x = -gamma * rq * r * r / m
                 d_x = _combine(x, (c_g, pg), (c_h, ph), -c_x * mean)
                 d_x.addcmul_(_channels(c_x, x), x)
-        return d_gy, d_x, d_gamma, None, None, None
+        return d_gy, d_x, d_gamma, None, None, None, None
 
 
 def _combine(
-    like: Tensor, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], constant: Tensor
+    like: Tensor,
+    first: tuple[Tensor, Tensor],
+    second: tuple[Tensor, Tensor],
+    constant: Tensor,
 ) -> Tensor:
     """first₀·first₁ + second₀·second₁ + constant, the coefficients one per channel."""
     (a, u), (b, v) = first, second

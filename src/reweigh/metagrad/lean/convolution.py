@@ -22,7 +22,9 @@ Shape = tuple[list[int], list[int], list[int], int]
 """Stride, padding, dilation and groups."""
 
 
-def lean_convolution(stock: Callable[..., Tensor], dims: int) -> Callable[..., Tensor]:
+def lean_convolution(
+    stock: Callable[..., Tensor], dims: int, wanted: Wanted
+) -> Callable[..., Tensor]:
     """The lean form of `torch.conv1d`, `conv2d` or `conv3d`, in its own signature."""
 
     def convolution(
@@ -37,8 +39,13 @@ def lean_convolution(stock: Callable[..., Tensor], dims: int) -> Callable[..., T
         unbatched = input.ndim != dims + 2
         if isinstance(padding, str) or unbatched or torch.is_autocast_enabled(input.device.type):
             return stock(input, weight, bias, stride, padding, dilation, groups)
-        shape = (_each(stride, dims), _each(padding, dims), _each(dilation, dims), groups)
-        y = _Convolution.apply(input, weight, shape)
+        shape = (
+            _each(stride, dims),
+            _each(padding, dims),
+            _each(dilation, dims),
+            groups,
+        )
+        y = _Convolution.apply(input, weight, shape, wanted)
         return y if bias is None else y + bias.view(-1, *[1] * dims)
 
     return convolution
@@ -72,27 +79,36 @@ def _backward(
 
 class _Convolution(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, w: Tensor, shape: Shape) -> Tensor:
+    def forward(ctx: Any, x: Tensor, w: Tensor, shape: Shape, wanted: Wanted) -> Tensor:
         ctx.save_for_backward(x, w)
-        ctx.shape = shape
+        ctx.shape, ctx.wanted = shape, wanted
         return _forward(x, w, shape)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         x, w = ctx.saved_tensors
         need_x, need_w = ctx.needs_input_grad[:2]
-        gx, gw = _ConvolutionBackward.apply(grad_outputs[0], x, w, ctx.shape, need_x, need_w)
-        return gx, gw, None
+        gx, gw = _ConvolutionBackward.apply(
+            grad_outputs[0], x, w, ctx.shape, need_x, need_w, ctx.wanted
+        )
+        return gx, gw, None, None
 
 
 class _ConvolutionBackward(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, gy: Tensor, x: Tensor, w: Tensor, shape: Shape, need_x: bool, need_w: bool
+        ctx: Any,
+        gy: Tensor,
+        x: Tensor,
+        w: Tensor,
+        shape: Shape,
+        need_x: bool,
+        need_w: bool,
+        wanted: Wanted,
     ) -> tuple[Tensor | None, Tensor | None]:
         ctx.save_for_backward(gy, x, w)
         ctx.set_materialize_grads(False)
-        ctx.shape = shape
+        ctx.shape, ctx.wanted = shape, wanted
         return _backward(gy, x, w, shape, need_x, need_w)
 
     @staticmethod
@@ -101,7 +117,7 @@ class _ConvolutionBackward(torch.autograd.Function):
         gy, x, w = ctx.saved_tensors
         hx, hw = grad_outputs
         need_gy, need_x, need_w = ctx.needs_input_grad[:3]
-        need_x, need_w = need_x and Wanted.theta, need_w and Wanted.theta
+        need_x, need_w = need_x and ctx.wanted.theta, need_w and ctx.wanted.theta
         d_gy = _sum(
             _forward(hx, w, ctx.shape) if need_gy and hx is not None else None,
             _forward(x, hw, ctx.shape) if need_gy and hw is not None else None,
@@ -111,7 +127,7 @@ class _ConvolutionBackward(torch.autograd.Function):
         if need_x or need_w:
             at_x, at_w = x if hx is None else hx, w if hw is None else hw
             d_x, d_w = _backward(gy, at_x, at_w, ctx.shape, need_x, need_w)
-        return d_gy, d_x, d_w, None, None, None
+        return d_gy, d_x, d_w, None, None, None, None
 
 
 def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:

@@ -13,13 +13,14 @@ RULES: tuple[Rule, ...] = (SGDRule(), AdamRule())
 def rule_for(optimizer: Optimizer) -> Rule:
     """The rule of an optimizer; anything else is refused by name, before training."""
     for rule in RULES:
-        if type(optimizer).__name__ in rule.optimizers:
+        if type(optimizer) in rule.optimizers:
             for group in optimizer.param_groups:
                 rule.check(group)
             return rule
-    known = ", ".join(name for rule in RULES for name in rule.optimizers)
+    known = ", ".join(f"torch.optim.{o.__name__}" for rule in RULES for o in rule.optimizers)
     raise UnsupportedError(
-        f"cannot differentiate through {type(optimizer).__name__}: use one of {known}"
+        f"cannot differentiate through {type(optimizer).__module__}.{type(optimizer).__name__}: "
+        f"use one of {known}"
     )
 
 

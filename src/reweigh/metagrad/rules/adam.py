@@ -15,7 +15,7 @@ Where $v' = 0$ (a weight that never had a gradient) $m'$ is 0, too, and the seco
 from typing import Any, ClassVar
 
 from torch import Tensor
-from torch.optim import Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from reweigh.metagrad.rules.base import Adjoint, Rule, Share, moved
 from reweigh.typing import Params
@@ -26,7 +26,7 @@ FIRST, SECOND = "exp_avg", "exp_avg_sq"
 class AdamRule(Rule):
     """Moments of the gradient; decay coupled (Adam) or decoupled (AdamW)."""
 
-    optimizers = ("Adam", "AdamW")
+    optimizers = (Adam, AdamW)
     needs_gradient = True
     refused: ClassVar[dict[str, str]] = {
         "amsgrad": "its running maximum is not differentiated through; use amsgrad=False",
@@ -37,7 +37,7 @@ class AdamRule(Rule):
         self, optimizer: Optimizer, group: dict[str, Any], names: dict[Tensor, str]
     ) -> list[Share]:
         """Settings and both moments; parameters that are at different step counts stay apart."""
-        decoupled = type(optimizer).__name__ == "AdamW" or group.get("decoupled_weight_decay")
+        decoupled = type(optimizer) is AdamW or group.get("decoupled_weight_decay")
         by_step: dict[int, list[Tensor]] = {}
         for p in moved(group, names):
             by_step.setdefault(int(optimizer.state.get(p, {}).get("step", 0)), []).append(p)

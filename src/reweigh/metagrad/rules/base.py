@@ -48,7 +48,7 @@ class Adjoint:
 class Rule(ABC):
     """An update rule: remembers a step, and carries cotangents back over it."""
 
-    optimizers: tuple[str, ...]
+    optimizers: tuple[type[Optimizer], ...]
     needs_gradient: bool
     """Whether `adjoint` reads G (nonlinear rules do)."""
     refused: ClassVar[dict[str, str]] = {}
@@ -58,7 +58,7 @@ class Rule(ABC):
         """Refuse, by name, settings that would be differentiated wrongly."""
         for setting, way_out in self.refused.items():
             if group.get(setting):
-                name = self.optimizers[0]
+                name = self.optimizers[0].__name__
                 raise UnsupportedError(f"{name}({setting}=True) is not supported: {way_out}")
 
     @abstractmethod
@@ -74,9 +74,10 @@ class Rule(ABC):
 
 def moved(group: dict[str, Any], names: dict[Tensor, str]) -> list[Tensor]:
     """The parameters of a group that this step moves: those with a gradient, as torch has it."""
-    for p in group["params"]:
-        if p.grad is not None and p.grad.is_sparse:
+    held = [p for p in group["params"] if p.grad is not None and p.requires_grad]
+    for p in held:
+        if p.grad.is_sparse:
             raise UnsupportedError(
                 f"parameter {names[p]!r} has a sparse gradient: use sparse=False in its layer"
             )
-    return [p for p in group["params"] if p.grad is not None]
+    return held

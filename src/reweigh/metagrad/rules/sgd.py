@@ -13,7 +13,7 @@ $dv = -\eta_K d\theta_K$, an index too far: $\theta_K$ was reached with $\eta_{K
 from typing import Any, ClassVar
 
 from torch import Tensor
-from torch.optim import Optimizer
+from torch.optim import SGD, Optimizer
 
 from reweigh.metagrad.rules.base import Adjoint, Rule, Share, moved
 from reweigh.typing import Params
@@ -25,7 +25,7 @@ SETTINGS = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize
 class SGDRule(Rule):
     """θ' = θ − η v': linear in everything, so that backwards it needs neither θ nor G."""
 
-    optimizers = ("SGD",)
+    optimizers = (SGD,)
     needs_gradient = False
     refused: ClassVar[dict[str, str]] = {
         "differentiable": "reweigh differentiates through the step by itself",

@@ -1,0 +1,98 @@
+"""The step under way: passes that were weighed, until the optimizer has moved.
+
+A step is one pass, or several where gradients are accumulated; only the last one knows the
+normaliser of all. The optimizer is watched by a step-pre-hook, so that what is noted of it
+(learning rates, moments, gradients) belongs to the very step, whatever scheduler, scaler, closure
+or framework stands around it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from reweigh.errors import UsageError
+from reweigh.teachers.base import normaliser
+from reweigh.typing import Weights
+
+
+class StepUnderWay:
+    """Raw weights of the passes so far, and whether the optimizer has moved."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        passes: int,
+        normalise: str,
+        about_to_move: Callable[[], None],
+    ) -> None:
+        self.optimizer = optimizer
+        self.passes = passes
+        self.normalise = normalise
+        self.raw: list[Weights] = []
+        self.moved = False
+        self._about_to_move = about_to_move
+        optimizer.register_step_pre_hook(self._before_optimizer)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pass of the step has been weighed."""
+        return len(self.raw) == self.passes
+
+    def add(self, raw: Weights) -> None:
+        """One more pass was weighed."""
+        self.raw.append(raw)
+
+    def check_room(self) -> None:
+        """Refuse a pass too many: somebody forgot to tell that the optimizer has stepped."""
+        if self.complete:
+            raise UsageError(
+                f"{self.passes} pass(es) of this step were weighed already, by step(), loss() or "
+                "weights(): call after_step() after every optimizer.step(), give accumulate= if "
+                "the loop accumulates, and use weigh() to look at weights without a step"
+            )
+
+    def scale(self) -> Tensor | float:
+        """1/Z over all passes."""
+        return 1 / normaliser(torch.cat(self.raw), self.normalise)
+
+    def scale_gradients(self) -> Tensor | float:
+        """Divide the accumulated gradients by Z, now that all of it is known."""
+        scale = self.scale()
+        for group in self.optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    p.grad.mul_(scale)
+        return scale
+
+    def close(self) -> tuple[list[Weights], bool]:
+        """The step is over: its raw weights, and whether the optimizer moved (a scaler may skip)."""
+        raw, moved = self.raw, self.moved
+        self.raw, self.moved = [], False
+        return raw, moved
+
+    def _before_optimizer(self, optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
+        closure = kwargs.get("closure") if kwargs else None
+        closure = args[1] if closure is None and len(args) > 1 else closure
+        if closure is None:
+            self._note()
+            return None
+
+        def then_note() -> Any:
+            result = closure()  # forward and backward happen in here
+            self._note()
+            return result
+
+        return args[:1], {"closure": then_note}
+
+    def _note(self) -> None:
+        if not self.raw:
+            return
+        if self.moved:
+            raise UsageError(
+                "optimizer.step() was called twice in one step: call after_step() after each"
+            )
+        self.moved = True
+        self._about_to_move()
