@@ -6,6 +6,10 @@ import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+from reweigh.errors import UsageError
+
+Models = Annotated[str, typer.Option(help="Student models, separated by commas.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Repetitions; the median counts.")]
 
 bench = typer.Typer(no_args_is_help=True, help="Measure speed and memory on this machine.")
 
@@ -30,9 +34,80 @@ def weight_store(
     Two epochs in batches of 128 and the mean over both, each size in a process of its own.
     """
     from reweigh.bench.weight_store import measure, table
-    from reweigh.errors import UsageError
 
-    if not all(size.strip().isdecimal() and int(size) > 0 for size in sizes.split(",")):
-        raise UsageError(f"--sizes {sizes!r} should be whole numbers, as in 100000,1000000.")
-    rows = measure(tuple(int(size) for size in sizes.split(",")))
+    rows = measure(_counts("--sizes", sizes, "100000,1000000"))
     screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+
+
+@bench.command()
+def metagrad(
+    models: Models = "resnet8,resnet32,wrn-28-10,transformer",
+    through: Annotated[
+        str, typer.Option(help="Steps that an update goes back over, separated by commas.")
+    ] = "1,2,5,20",
+    systems: Annotated[
+        str | None, typer.Option(help="Systems, separated by commas.", show_default="all")
+    ] = None,
+    rounds: Rounds = 5,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """What one teacher update costs beyond the student's own steps.
+
+    In units of a plain SGD step (process CPU time, one thread, medians, all
+    systems in turns), with the peak memory over plain training. Peers come
+    with [bold]pip install reweigh\\[bench][/bold].
+
+    [bold]Example[/bold]
+
+    reweigh bench metagrad --models resnet32 --through 1,2
+    """
+    steps = _counts("--through", through, "1,2,5")
+    from reweigh.bench.lineup import SYSTEMS
+    from reweigh.bench.metagrad import measure, table
+
+    wanted = _names("--systems", systems, tuple(SYSTEMS))
+    rows = list(measure(_split(models), steps, wanted, rounds, screen.say))
+    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+
+
+@bench.command()
+def step(
+    models: Models = "resnet32",
+    rounds: Rounds = 5,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """What training through Reweigher costs, in that of a hand-written loop.
+
+    With uniform weights, and with a teacher that learns every 20 steps through
+    the last 2; steps of both loops take turns (process CPU time, one thread).
+    """
+    from reweigh.bench.step import measure, table
+
+    rows = list(measure(_split(models), rounds))
+    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
+
+
+def _counts(option: str, text: str, example: str) -> tuple[int, ...]:
+    """Positive whole numbers, separated by commas."""
+    if not all(part.isdecimal() and int(part) > 0 for part in _split(text)):
+        raise UsageError(f"{option} {text!r} should be whole numbers, as in {example}.")
+    return tuple(int(part) for part in _split(text))
+
+
+def _names(option: str, text: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Some of the known names; all of them if nothing was said."""
+    chosen = known if text is None else _split(text)
+    strange = [name for name in chosen if name not in known]
+    if strange:
+        raise UsageError(f"{option} {strange[0]!r} is not one of {', '.join(known)}.")
+    return chosen

@@ -1,0 +1,82 @@
+"""What the loop itself costs: `Reweigher.step` against a hand-written loop, step by step in turns."""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import TypedDict
+
+from rich.table import Table
+from torch import nn
+from torch.optim import Optimizer
+
+from reweigh.bench.clock import cpu_seconds, one_thread
+from reweigh.bench.subjects import Labelled, Subject, per_sample_loss
+from reweigh.bench.systems import plain_step
+from reweigh.reweigher import Reweigher
+
+EVERY, THROUGH = 20, 2
+
+
+class Row(TypedDict):
+    """One way to train, and its cost in that of the plain loop."""
+
+    model: str
+    training: str
+    times_plain: float
+
+
+def measure(models: Sequence[str], rounds: int) -> Iterator[Row]:
+    """Two rows per model: uniform weights, and a teacher that learns at K=20, B=2.
+
+    A round is K steps of each. Uniform steps are compared by the median over all steps, training
+    with a teacher by the median over rounds, because its steps differ.
+    """
+    with one_thread():
+        for model in models:
+            yield _row(model, rounds, taught=False)
+            yield _row(model, rounds, taught=True)
+
+
+def _row(model: str, rounds: int, *, taught: bool) -> Row:
+    subject = Subject(model)
+    batches = [subject.batch(number) for number in range(EVERY)]
+    student = subject.student()
+    optimizer = subject.optimizer(student)
+    ours = _reweigher(subject, taught)
+    _round(student, optimizer, ours, batches)  # warms up
+    pairs = [_round(student, optimizer, ours, batches) for _ in range(rounds)]
+    if taught:
+        ratio = median(sum(ours) for _, ours in pairs) / median(sum(plain) for plain, _ in pairs)
+        return Row(model=model, training=f"teacher, K={EVERY}, B={THROUGH}", times_plain=ratio)
+    plain = median(second for seconds, _ in pairs for second in seconds)
+    uniform = median(second for _, seconds in pairs for second in seconds)
+    return Row(model=model, training="uniform weights", times_plain=uniform / plain)
+
+
+def _reweigher(subject: Subject, taught: bool) -> Reweigher:
+    student = subject.student()
+    optimizer = subject.optimizer(student)
+    if not taught:
+        return Reweigher(student, optimizer, per_sample_loss=per_sample_loss)
+    return Reweigher(
+        student, optimizer, subject.teacher(student), trusted=subject.trusted(),
+        per_sample_loss=per_sample_loss, every=EVERY, through=THROUGH,
+    )  # fmt: skip
+
+
+def _round(
+    student: nn.Module, optimizer: Optimizer, ours: Reweigher, batches: Sequence[Labelled]
+) -> tuple[list[float], list[float]]:
+    """K steps of the plain loop and K of ours, taking turns; the seconds of each."""
+    plain, reweighed = [], []
+    for batch in batches:
+        plain.append(cpu_seconds(lambda b=batch: plain_step(student, optimizer, b)))
+        reweighed.append(cpu_seconds(lambda b=batch: ours.step(*b)))
+    return plain, reweighed
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """The rows for people."""
+    grid = Table("model", "training", "cost", box=None)
+    for row in rows:
+        grid.add_row(row["model"], row["training"], f"{row['times_plain']:.3f} × plain")
+    return grid
