@@ -8,7 +8,9 @@ from reweigh.errors import UsageError
 
 LINEUP: dict[str, MethodConfig] = {
     "uniform": methods.UniformConfig(),
+    "focal-0.5": methods.FocalConfig(gamma=0.5),
     "focal": methods.FocalConfig(),
+    "focal-2": methods.FocalConfig(gamma=2.0),
     "self-paced": methods.SelfPacedConfig(),
     "l2t-data": methods.L2TDataConfig(),
     "l2t-loss": methods.L2TLossConfig(),
@@ -24,6 +26,12 @@ LINEUP: dict[str, MethodConfig] = {
     "perfect-weights": methods.PerfectWeightsConfig(),
     "clean-labels": methods.CleanLabelsConfig(),
 }
+
+BUDGETS = {
+    "l2t-data": "learned from 10 trial trainings, its authors take up to 5000",
+    "l2t-loss": "looks back through 5 steps, its authors through 200",
+}
+"""Rows whose method runs on less than its authors give it; a table says so under itself."""
 
 
 def choose(text: str) -> dict[str, MethodConfig]:

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from rich.table import Table
 
 from reweigh.config import RunConfig, run_id
+from reweigh.config.lineup import BUDGETS
 from reweigh.errors import ReweighError
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.run import RESULT, train
@@ -34,7 +35,9 @@ class Comparison:
         table = Table(title=f"test error, % ({self.folder})")
         for name in ("method", "seeds", "last epoch", "best by trusted", "cost", "noise AUROC"):
             table.add_column(name, justify="left" if name == "method" else "right")
-        for method in dict.fromkeys(row["method"] for row in self.rows):
+        methods = list(dict.fromkeys(row["method"] for row in self.rows))
+        table.caption = "; ".join(f"{m}: {BUDGETS[m]}" for m in methods if m in BUDGETS) or None
+        for method in methods:
             some = [row for row in self.rows if row["method"] == method]
             table.add_row(
                 method, str(len(some)), *(_spread(some, key) for key in _PERCENT), *_other(some)

@@ -48,7 +48,8 @@ class Loop:
     best_epoch: int = -1
     best_state: Best = field(default_factory=dict)
     seconds: float = 0.0
-    samples_used: int = 0
+    samples_used: Tensor = field(default_factory=lambda: torch.zeros((), dtype=torch.int64))
+    """Samples that weighed anything so far, ()."""
 
     def run(self) -> None:
         """All epochs."""
@@ -91,11 +92,11 @@ class Loop:
         self.shop.scheduler.step()
         self.seconds += time.process_time() - start
         n = len(positions)
-        self.samples_used += n
         if self.weights is not None:
             self.weights.put(ids, outcome.weights * n)
         self.progress.advance()
         w = outcome.weights
+        self.samples_used = self.samples_used.to(w.device) + (w > 0).sum()
         return outcome.losses.mean(), w.sum().square() / (n * w.square().sum()).clamp_min(1e-38)
 
     def _positions(self, step: int) -> tuple[Tensor, int]:

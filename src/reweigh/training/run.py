@@ -160,7 +160,7 @@ class _Trials:
         loop = Loop(Workshop(config, self.problem, self.method))
         history: list[tuple[int, float]] = []
         loop = replace(
-            loop, tell=lambda r: history.append((loop.samples_used, 1 - r.trusted_error))
+            loop, tell=lambda r: history.append((int(loop.samples_used), 1 - r.trusted_error))
         )
         loop.run()
         self.seconds += loop.seconds
