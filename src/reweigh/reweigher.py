@@ -30,7 +30,7 @@ from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
 from reweigh.metagrad.steps import Pass
 from reweigh.metagrad.window import pack, unpack
-from reweigh.moment import Moment
+from reweigh.moment import Moment, rng_unmoved
 from reweigh.outcome import Outcome
 from reweigh.seen import Seen
 from reweigh.student import Student
@@ -247,6 +247,7 @@ class Reweigher:
         engine, _ = self._learning()
         batch = self._next_trusted() if trusted_batch is None else trusted_batch
         self._move_teacher(engine.meta_gradient(batch, keep=False))
+        self.clock.taught()
         engine.steps = []
 
     def meta_gradient(self, trusted_batch: Batch) -> Params:
@@ -266,7 +267,6 @@ class Reweigher:
             p.grad = d
         self.teacher_optimizer.step()
         self.teacher_optimizer.zero_grad(set_to_none=True)
-        self.clock.taught()
 
     def _look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every K-th step, if asked: let the teacher learn through a virtual one."""
@@ -275,6 +275,7 @@ class Reweigher:
             trusted, progress = self._next_trusted(), self.clock.progress()
             move = self._move_teacher
             self.teacher.look_ahead(Lookahead(self.engine, batch, trusted, progress, ids, move))
+            self.clock.taught()
 
     def note_trusted_accuracy(self, accuracy: float) -> None:
         """Tell how accurate the student is on the trusted set, for the M_1 features."""
@@ -396,7 +397,8 @@ class Reweigher:
                 weights = None if self.deeper else weigh(self.teacher, seen)
             self.engine.prepare(Pass(batch, moment, seen, weights))
             if self.every is not None:  # a malformed trusted batch is found now, not at step K
-                trusted = moved_to(self._trusted.peek(), self._device)
+                with rng_unmoved(self.student.module):  # a loader draws when it starts
+                    trusted = moved_to(self._trusted.peek(self.clock.updates), self._device)
                 self.engine.trusted_gradient(trusted, self.engine.theta())
         self._prepared = True
 
@@ -409,6 +411,8 @@ class Reweigher:
     def _learning(self) -> tuple[Engine, Teacher]:
         if self.engine is None or self.teacher is None:
             raise UsageError("there is no teacher that learns: give teacher= and trusted=")
+        if self.engine.steps:  # loaded from a checkpoint, before any step
+            self._prepare(self.engine.steps[0].passes[0].batch, None)
         return self.engine, self.teacher
 
 

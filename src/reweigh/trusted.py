@@ -30,10 +30,15 @@ class TrustedBatches:
         self._running: Iterator[Batch] | None = None
         self._peeked: Batch | None = None
 
-    def peek(self) -> Batch:
-        """The batch that the next `take` will give, for checks before training."""
-        self._peeked = self.take(0)
-        return self._peeked
+    def peek(self, update: int) -> Batch:
+        """The batch that `take` will give for that update, for checks before training."""
+        batch = self.take(update)
+        self._peeked = None if self._is_function else batch
+        return batch
+
+    @property
+    def _is_function(self) -> bool:
+        return callable(self._source) and not isinstance(self._source, Iterable)
 
     def take(self, update: int) -> Batch:
         """The batch for the teacher's update of that number."""
@@ -41,12 +46,12 @@ class TrustedBatches:
         if self._peeked is not None:
             peeked, self._peeked = self._peeked, None
             return peeked
+        if self._is_function:
+            return source(update)
         if isinstance(source, Tensor | tuple | Mapping) or is_dataclass(source):
             return source
         if isinstance(source, list) and all(isinstance(part, Tensor) for part in source):
             return source  # one batch, as a DataLoader gives it
-        if callable(source) and not isinstance(source, Iterable):
-            return source(update)
         return self._next(source)
 
     def _next(self, source: Iterable[Batch]) -> Batch:

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 import reweigh
 
 MakeTeacher = Callable[[nn.Module], reweigh.Teacher]
-EVEN: dict[str, Any] = {"trusted": [None], "every": None}
 
 
 def groups_of(student: nn.Module) -> list[dict[str, Any]]:
@@ -37,7 +36,9 @@ def by_engine(
     student = build(name, dtype)
     teacher = make_teacher(student)
     optimizer = RULES[rule](groups_of(student) if groups else student.parameters())
-    reweigher = reweigh.Reweigher(student, optimizer, teacher, **(EVEN | options))
+    reweigher = reweigh.Reweigher(
+        student, optimizer, teacher, trusted=data.trusted, every=None, **options
+    )
     torch.manual_seed(11)
     for batch in data.batches:
         with torch.autocast("cpu", autocast or torch.bfloat16, enabled=autocast is not None):

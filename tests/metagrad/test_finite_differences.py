@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from tests.metagrad.brute_force import RULES, relative_error
-from tests.metagrad.exactness import EVEN, by_engine, data_of
+from tests.metagrad.exactness import by_engine, data_of
 from tests.metagrad.students import CLASSES, awake, build, interaction
 from torch import nn
 
@@ -17,7 +17,8 @@ def trusted_loss(name, rule, data, omega, through):
     """M after the steps, the last `through` of them under the teacher at ω."""
     student = build(name)
     teacher = interaction(student)
-    held = reweigh.Reweigher(student, RULES[rule](student.parameters()), teacher, **EVEN)
+    optimizer = RULES[rule](student.parameters())
+    held = reweigh.Reweigher(student, optimizer, teacher, trusted=data.trusted, every=None)
     torch.manual_seed(11)
     for t, batch in enumerate(data.batches):
         if t == len(data.batches) - through:
@@ -70,9 +71,9 @@ def test_windows_of_several_steps(rule):
 
     def run(omega=None):
         student, teacher = build("smooth"), ByLabel()
-        options = {"through": 3, "trajectory": "snapshots"}
+        optimizer = RULES[rule](student.parameters())
         held = reweigh.Reweigher(
-            student, RULES[rule](student.parameters()), teacher, **EVEN, **options
+            student, optimizer, teacher, trusted=data.trusted, every=None, through=3
         )
         for t, batch in enumerate(data.batches):
             if omega is not None and t == len(data.batches) - 3:
@@ -112,8 +113,10 @@ def test_adam_where_gradients_were_always_zero(kind, trajectory):
         torch.manual_seed(0)
         student, teacher = Lookup().double(), ByLabel()
         optimizer = kind(student.parameters(), 0.02)
-        options = {"through": 2, "trajectory": trajectory}
-        held = reweigh.Reweigher(student, optimizer, teacher, **EVEN, **options)
+        held = reweigh.Reweigher(
+            student, optimizer, teacher,
+            trusted=trusted, every=None, through=2, trajectory=trajectory,
+        )  # fmt: skip
         for t in range(4):
             if omega is not None and t == 2:
                 teacher.load_state_dict(omega)
@@ -132,11 +135,11 @@ def test_adam_where_gradients_were_always_zero(kind, trajectory):
 
 @pytest.mark.parametrize("rule", ["momentum", "adamw"])
 def test_the_labelled_fallback_comes_near(rule):
-    """derivatives="finite" on a smooth student: 1e-5 in float64."""
+    """trajectory="finite" on a smooth student: 1e-5 in float64."""
     for through in (1, 2, 5):
         data = data_of("smooth", through)
         exact, _, _ = by_engine("smooth", rule, data, through=through)
-        near, _, _ = by_engine("smooth", rule, data, through=through, derivatives="finite")
+        near, _, _ = by_engine("smooth", rule, data, through=through, trajectory="finite")
         assert 0 < relative_error(near, exact) < 1e-5
 
 
@@ -144,15 +147,13 @@ def test_the_fallback_in_float32_is_good_to_a_percent():
     data = data_of("smooth", 1, dtype=torch.float32)
     single = torch.float32
     exact, _, _ = by_engine("smooth", "momentum", data, through=1, dtype=single)
-    near, _, _ = by_engine(
-        "smooth", "momentum", data, through=1, dtype=single, derivatives="finite"
-    )
+    near, _, _ = by_engine("smooth", "momentum", data, through=1, dtype=single, trajectory="finite")
     assert relative_error(near, exact) < 1e-2
 
 
 def test_the_fallback_is_said_in_the_log(caplog):
     caplog.set_level("INFO", "reweigh")
-    by_engine("smooth", "sgd", data_of("smooth", 1), through=1, derivatives="finite")
+    by_engine("smooth", "sgd", data_of("smooth", 1), through=1, trajectory="finite")
     assert "finite differences: approximate" in caplog.text
 
 

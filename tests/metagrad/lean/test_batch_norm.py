@@ -7,7 +7,7 @@ from torch import nn
 
 from reweigh.metagrad.lean import LeanSecondOrder
 from reweigh.metagrad.lean.batch_norm import lean_batch_norm
-from reweigh.metagrad.lean.wanted import only_weights
+from reweigh.metagrad.lean.wanted import Wanted
 
 SIZES = [(5, 3), (4, 3, 6), (4, 3, 2, 3), (2, 3, 2, 2, 2)]
 
@@ -32,14 +32,14 @@ def test_equals_stock_double_backward(size):
         aim = sum((g.sin() * k).sum() for k, g in enumerate(first, 1))
         return [y, *first, *torch.autograd.grad(aim, (x, weight, bias))]
 
-    for ours, stock in zip(second(lean_batch_norm), second(F.batch_norm), strict=True):
+    for ours, stock in zip(second(lean_batch_norm(Wanted())), second(F.batch_norm), strict=True):
         torch.testing.assert_close(ours, stock, rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", SIZES[:3], ids=str)
 def test_gradcheck(size):
     def call(x, weight, bias):
-        return lean_batch_norm(x, None, None, weight, bias, training=True)
+        return lean_batch_norm(Wanted())(x, None, None, weight, bias, training=True)
 
     assert torch.autograd.gradcheck(call, leaves(size))
     assert torch.autograd.gradgradcheck(call, leaves(size))
@@ -49,7 +49,7 @@ def test_running_statistics_move_as_in_stock():
     x = torch.randn(6, 3, 2, 2)
     lean, stock = nn.BatchNorm2d(3, momentum=None), nn.BatchNorm2d(3, momentum=None)
     for _ in range(2):
-        with LeanSecondOrder():
+        with LeanSecondOrder(Wanted()):
             ours = lean(x)
         torch.testing.assert_close(ours, stock(x))
     for name, buffer in stock.named_buffers():
@@ -59,7 +59,7 @@ def test_running_statistics_move_as_in_stock():
 def test_fixed_statistics_and_missing_affine_parts_are_stock():
     x = torch.randn(6, 3)
     for layer in (nn.BatchNorm1d(3).eval(), nn.BatchNorm1d(3, affine=False)):
-        with LeanSecondOrder():
+        with LeanSecondOrder(Wanted()):
             ours = layer(x)
         assert "_BatchNorm" not in type(ours.grad_fn).__name__
         torch.testing.assert_close(ours, layer(x))
@@ -67,14 +67,17 @@ def test_fixed_statistics_and_missing_affine_parts_are_stock():
 
 def test_one_value_per_channel_is_refused_as_in_stock():
     layer = nn.BatchNorm1d(3)
-    with pytest.raises(ValueError, match="more than 1 value per channel"), LeanSecondOrder():
+    with (
+        pytest.raises(ValueError, match="more than 1 value per channel"),
+        LeanSecondOrder(Wanted()),
+    ):
         layer(torch.randn(1, 3))
     assert torch.isfinite(layer.running_var).all()
 
 
 def test_half_precision_inputs_are_stock():
     layer = nn.BatchNorm2d(3)
-    with LeanSecondOrder():
+    with LeanSecondOrder(Wanted()):
         y = layer(torch.randn(2, 3, 4, 4).bfloat16())
     assert y.dtype == torch.bfloat16
     assert "_BatchNorm" not in type(y.grad_fn).__name__
@@ -83,13 +86,14 @@ def test_half_precision_inputs_are_stock():
 def test_pruning_to_the_weights_changes_no_slope():
     x, weight, bias = leaves((4, 3, 2, 3))
     levers = torch.rand(4, dtype=torch.float64, requires_grad=True)
-    with LeanSecondOrder():
+    wanted = Wanted()
+    with LeanSecondOrder(wanted):
         h = F.batch_norm(x.detach(), None, None, weight, bias, training=True).tanh()
         losses = F.batch_norm(h, None, None, bias, weight, training=True).sin().sum((1, 2, 3))
     g = torch.autograd.grad((levers * losses).sum(), [weight, bias], create_graph=True)
     u = [torch.ones_like(p) for p in (weight, bias)]
     full = torch.autograd.grad(g, [levers, weight], u, retain_graph=True)[0]
-    with only_weights():
-        pruned = torch.autograd.grad(g, [levers], u, retain_graph=True)[0]
+    wanted.theta = False
+    pruned = torch.autograd.grad(g, [levers], u, retain_graph=True)[0]
     assert torch.equal(full, pruned)
     assert full.abs().min() > 0

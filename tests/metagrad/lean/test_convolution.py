@@ -5,7 +5,7 @@ import torch
 
 from reweigh.metagrad.lean import LeanSecondOrder
 from reweigh.metagrad.lean.convolution import lean_convolution
-from reweigh.metagrad.lean.wanted import only_weights
+from reweigh.metagrad.lean.wanted import Wanted
 
 STOCK = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
 SHAPES = [
@@ -45,7 +45,7 @@ def test_equals_stock_double_backward(dims, shape):
         aim = sum((g * g).sum() for g in first)
         return [y, *first, *torch.autograd.grad(aim, leaves)]
 
-    lean = second(lean_convolution(STOCK[dims], dims))
+    lean = second(lean_convolution(STOCK[dims], dims, Wanted()))
     for ours, stock in zip(lean, second(STOCK[dims]), strict=True):
         torch.testing.assert_close(ours, stock, rtol=1e-12, atol=1e-12)
 
@@ -53,7 +53,7 @@ def test_equals_stock_double_backward(dims, shape):
 @pytest.mark.parametrize("dims", [1, 2])
 def test_gradcheck(dims):
     x, w, b, _ = parts(dims, {})
-    lean = lean_convolution(STOCK[dims], dims)
+    lean = lean_convolution(STOCK[dims], dims, Wanted())
 
     def call(x, w, b):
         return lean(x, w, b, stride=2, padding=1)
@@ -64,7 +64,7 @@ def test_gradcheck(dims):
 
 def test_one_sample_without_a_batch_dimension_falls_through():
     x, w, b, _ = parts(2, {})
-    with LeanSecondOrder():
+    with LeanSecondOrder(Wanted()):
         y = torch.conv2d(x[0], w, b)
     assert y.shape == (4, 3, 3)
     torch.testing.assert_close(y, torch.conv2d(x[0], w, b))
@@ -74,7 +74,7 @@ def test_one_sample_without_a_batch_dimension_falls_through():
 def test_the_mode_reaches_modules_and_ends(inside):
     layer = torch.nn.Conv2d(2, 3, 3)
     x = torch.randn(1, 2, 4, 4)
-    with LeanSecondOrder():
+    with LeanSecondOrder(Wanted()):
         y = layer(x) if inside else None
     y = layer(x) if y is None else y
     names = {type(f).__name__ for f, _ in [(y.grad_fn, 0), *y.grad_fn.next_functions]}
@@ -83,7 +83,7 @@ def test_the_mode_reaches_modules_and_ends(inside):
 
 def test_autocast_keeps_the_stock_kernel_and_its_type():
     x, w = torch.randn(2, 2, 5, 5), torch.randn(3, 2, 3, 3, requires_grad=True)
-    with torch.autocast("cpu", torch.bfloat16), LeanSecondOrder():
+    with torch.autocast("cpu", torch.bfloat16), LeanSecondOrder(Wanted()):
         y = torch.conv2d(x, w)
     assert y.dtype == torch.bfloat16
 
@@ -91,7 +91,8 @@ def test_autocast_keeps_the_stock_kernel_and_its_type():
 def test_pruning_to_the_weights_changes_no_slope():
     x, w, b, _ = parts(2, {})
     levers = torch.rand(2, dtype=torch.float64, requires_grad=True)
-    with LeanSecondOrder():
+    wanted = Wanted()
+    with LeanSecondOrder(wanted):
         losses = (
             torch.conv2d(torch.conv2d(x.detach(), w, b).tanh(), w.repeat(1, 2, 1, 1))
             .sin()
@@ -100,7 +101,7 @@ def test_pruning_to_the_weights_changes_no_slope():
     g = torch.autograd.grad((levers * losses).sum(), [w, b], create_graph=True)
     u = [torch.ones_like(p) for p in (w, b)]
     full = torch.autograd.grad(g, [levers, w], u, retain_graph=True)[0]
-    with only_weights():
-        pruned = torch.autograd.grad(g, [levers], u, retain_graph=True)[0]
+    wanted.theta = False
+    pruned = torch.autograd.grad(g, [levers], u, retain_graph=True)[0]
     assert torch.equal(full, pruned)
     assert full.abs().min() > 0
