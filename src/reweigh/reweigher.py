@@ -325,7 +325,7 @@ class Reweigher:
         with torch.no_grad():
             seen = seen.detached()
             self.teacher.notice(seen)
-            raw = weigh(self.teacher, seen)
+            raw = weigh(self.teacher, seen).detach()  # it may be a parameter itself
         if self.clock.steps == 0:
             check_weights(raw, len(seen.losses))
         return raw

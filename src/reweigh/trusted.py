@@ -50,7 +50,7 @@ class TrustedBatches:
             return source(update)
         if isinstance(source, Tensor | tuple | Mapping) or is_dataclass(source):
             return source
-        if isinstance(source, list) and all(isinstance(part, Tensor) for part in source):
+        if isinstance(source, list) and source and all(isinstance(p, Tensor) for p in source):
             return source  # one batch, as a DataLoader gives it
         return self._next(source)
 

@@ -47,6 +47,7 @@ def _second_order(derivatives: Derivatives, one: Pass, theta: Params, u: Params)
         try:
             with SavedBytes() as saved:
                 derivatives.gradient(one, theta)
+            _refuse_dead_ends(one)
             derivatives.pull(one, theta, u, want_theta=True, keep=False)
         except RuntimeError as error:
             one.graph, failure = None, error
@@ -71,6 +72,27 @@ def _forward_mode(derivatives: Derivatives, one: Pass, theta: Params, u: Params)
             return
     _second_order(derivatives, one, theta, u)
     derivatives.kernels = replace(derivatives.kernels, forward_mode=False)
+
+
+def _refuse_dead_ends(one: Pass) -> None:
+    """A backward marked @once_differentiable raises only where a gradient is asked *of* it; a
+    gradient asked past it, as we do, silently misses all that went through it.
+    """
+    assert one.graph is not None
+    found, todo = set[object](), [g.grad_fn for g in one.graph.gradient.values()]
+    while todo:
+        node = todo.pop()
+        if node is None or node in found:
+            continue
+        if node.name() == "torch::autograd::Error":
+            one.graph = None
+            raise UnsupportedError(
+                "the student uses an autograd function whose backward is marked "
+                "@once_differentiable, so it has no second derivative: write that backward in "
+                "differentiable operations, or choose trajectory='finite' (approximate)"
+            )
+        found.add(node)
+        todo += [following for following, _ in node.next_functions]
 
 
 def _is_missing_derivative(error: RuntimeError) -> bool:
