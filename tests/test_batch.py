@@ -1,0 +1,64 @@
+"""Batches of every container."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from reweigh.batch import batch_length, check_losses, cross_entropy, find_labels, moved_to, tensors
+from reweigh.errors import UsageError
+
+X, Y = torch.zeros(3, 2), torch.tensor([0, 1, 1])
+
+
+@dataclass
+class Record:
+    image: Tensor
+    target: Tensor
+
+
+BATCHES = [(X, Y), [X, Y], {"image": X, "labels": Y}, Record(X, Y)]
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda b: type(b).__name__)
+def test_length_labels_and_tensors(batch):
+    assert batch_length(batch) == 3
+    assert find_labels(batch) is Y
+    assert [t.shape for t in tensors(batch)] == [(3, 2), (3,)]
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda b: type(b).__name__)
+def test_moving_keeps_the_container(batch):
+    moved = moved_to(batch, torch.device("meta"))
+    assert type(moved) is type(batch)
+    assert all(t.device.type == "meta" for t in tensors(moved))
+
+
+def test_labels_that_are_nowhere():
+    assert find_labels(X) is None
+    assert find_labels((X,)) is None
+    assert find_labels({"image": X}) is None
+
+
+def test_a_batch_without_a_batch_dimension():
+    with pytest.raises(UsageError, match=r"no tensor with a batch dimension .* of type dict"):
+        batch_length({"x": torch.tensor(1.0)})
+
+
+def test_nested_batches():
+    assert batch_length(({"ids": X}, Y)) == 3
+    assert len(list(tensors(({"ids": X, "more": [X, X]}, Y)))) == 4
+
+
+def test_the_default_loss():
+    student = torch.nn.Linear(2, 2)
+    losses = cross_entropy(student, (X, Y))
+    torch.testing.assert_close(losses.mean(), torch.nn.functional.cross_entropy(student(X), Y))
+    with pytest.raises(UsageError, match=r"takes batches \(x, y\), but got a dict"):
+        cross_entropy(student, {"x": X})
+
+
+def test_losses_of_the_right_shape_pass():
+    losses = torch.zeros(3)
+    assert check_losses(losses, (X, Y)) is losses
