@@ -18,6 +18,11 @@ What we do otherwise than the authors' demonstration code (L2T_loss):
   θ₀ at 1, so that W₂ can learn; the loss at the start is the same.
 - They pretrain for 1,000 steps on the plain loss; we for a share of the run.
 
+On this budget most of what the method gives is its first loss. Digits, flip:0.4, three seeds: test
+error 10.1 % with the teacher learning, 10.5 % with it standing still, 18.7 % for plain training. At ten
+times the rate one seed of three ended at 41 %: log p of an unlikely class is large, so a small entry
+of W off the diagonal takes over the loss.
+
 The method gives no weights: the ones reported are all alike, and their AUROC is 0.5.
 """
 
