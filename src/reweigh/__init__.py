@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reweigh.reweigher import Reweigher
     from reweigh.seen import Seen
     from reweigh.teachers import (
+        AgreementTeacher,
         Feature,
         InteractionTeacher,
         InternalState,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AgreementTeacher",
     "Feature",
     "InteractionTeacher",
     "InternalState",

@@ -244,11 +244,11 @@ class Reweigher:
 
     def teach(self, trusted_batch: Batch | None = None) -> None:
         """Move the teacher along −∂(trusted loss)/∂ω through the recorded steps."""
-        engine, _ = self._learning()
+        engine, teacher = self._learning()
         batch = self._next_trusted() if trusted_batch is None else trusted_batch
         self._move_teacher(engine.meta_gradient(batch, keep=False))
-        self.clock.taught()
         engine.steps = []
+        self._taught(engine, teacher)
 
     def meta_gradient(self, trusted_batch: Batch) -> Params:
         """∂(trusted loss)/∂ω through the recorded steps, by the teacher's parameter names.
@@ -275,7 +275,12 @@ class Reweigher:
             trusted, progress = self._next_trusted(), self.clock.progress()
             move = self._move_teacher
             self.teacher.look_ahead(Lookahead(self.engine, batch, trusted, progress, ids, move))
-            self.clock.taught()
+            self._taught(self.engine, self.teacher)
+
+    def _taught(self, engine: Engine, teacher: Teacher) -> None:
+        if engine.seen_trusted is not None:
+            teacher.notice_trusted(engine.seen_trusted)
+        self.clock.taught()
 
     def note_trusted_accuracy(self, accuracy: float) -> None:
         """Tell how accurate the student is on the trusted set, for the M_1 features."""

@@ -49,7 +49,9 @@ def measure(
     with one_thread():
         for model in models:
             for through in throughs:
-                yield from _measure_group(model, through, systems, rounds, say)
+                for row in _measure_group(model, through, systems, rounds, say):
+                    say(_told(row))
+                    yield row
 
 
 def _measure_group(
@@ -141,6 +143,14 @@ def _extra_steps(
 def _rounds(rounds: int, through: int) -> int:
     """A cycle of more than five steps averages by itself, so it is repeated less often."""
     return math.ceil(rounds * 5 / max(5, through))
+
+
+def _told(row: Row) -> str:
+    """A row in one line, for those who watch a long run."""
+    cell = f"{row['model']}, B={row['through']}, {row['system']}"
+    if row["extra_steps"] is None:
+        return f"{cell}: {row['note']}"
+    return f"{cell}: {row['extra_steps']:.2f} extra steps, {row['peak_mb']:.0f} MB {row['note']}"
 
 
 def table(rows: Sequence[Row]) -> Table:

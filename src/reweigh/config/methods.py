@@ -188,8 +188,8 @@ class DeepConfig(Section):
     name: Literal["deep"] = "deep"
     """The teacher sees the student's internal states."""
 
-    teacher: Literal["linear", "mlp", "interaction"] = "interaction"
-    """linear and mlp are the paper's; interaction σ(I·A_y + b_y) is ours."""
+    teacher: Literal["linear", "mlp", "interaction", "agreement"] = "interaction"
+    """linear and mlp are the paper's; interaction σ(I·A_y + b_y) and agreement are ours."""
 
     hidden_layers: int = Field(default=1, ge=0, le=8)
     """Hidden layers of the mlp teacher (paper: 0, 1 and 2); the others do not use it."""

@@ -27,7 +27,7 @@ from reweigh.metagrad.trajectory import (
     velocities,
 )
 from reweigh.moment import Moment
-from reweigh.seen import Seen
+from reweigh.seen import Progress, Seen
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher
 from reweigh.typing import Batch, Params
@@ -64,6 +64,8 @@ class Engine:
         self.recursion = Recursion(self.derivatives, self.rule, clip)
         self.steps: list[Step] = []
         self._outside_checked = False
+        self.seen_trusted: Seen | None = None
+        """What the student saw of the last trusted batch."""
 
     def prepare(self, one: Pass) -> None:
         """Pre-flight on the first batch: kernels that work, and what to remember of a step."""
@@ -158,12 +160,14 @@ class Engine:
             moment.again(self.student.module),
             self.student.at(leaves, moment.fresh_buffers()),
         ):
+            seen = self.student.look(batch, Progress())
             found = torch.autograd.grad(
-                self.student.losses(batch).mean(),
+                seen.losses.mean(),
                 list(leaves.values()),
                 allow_unused=True,
                 materialize_grads=True,
             )
+        self.seen_trusted = seen.detached()
         return dict(zip(leaves, found, strict=True))
 
 

@@ -12,6 +12,7 @@ from reweigh.errors import UsageError
 from reweigh.methods.base import Method, Setting
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import (
+    AgreementTeacher,
     Feature,
     InteractionTeacher,
     InternalState,
@@ -53,6 +54,12 @@ class Deep(Method):
                     layer=_layer(setting, "I0"),
                     num_classes=setting.num_classes,
                     extra=extra,
+                )
+            elif c.teacher == "agreement":
+                teacher = AgreementTeacher(
+                    setting.student,
+                    layer=_layer(setting, "I0"),
+                    num_classes=setting.num_classes,
                 )
             else:
                 features = [self._feature(f, setting) for f in c.features]

@@ -1,5 +1,6 @@
 """Teachers: who gives the weights. One kind per file; a new one is a `Teacher` with a `forward`."""
 
+from reweigh.teachers.agreement import AgreementTeacher
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import (
     Feature,
@@ -13,6 +14,7 @@ from reweigh.teachers.loss_curve import LossCurveTeacher
 from reweigh.teachers.mlp import MLPTeacher
 
 __all__ = [
+    "AgreementTeacher",
     "Feature",
     "InteractionTeacher",
     "InternalState",

@@ -32,6 +32,9 @@ class Teacher(nn.Module):
     def notice(self, seen: Seen) -> None:
         """Called once per training pass, before `forward`: for teachers that keep statistics."""
 
+    def notice_trusted(self, seen: Seen) -> None:
+        """Called after every update with what the student saw of the trusted batch."""
+
     def look_ahead(self, ahead: "Lookahead") -> None:
         """With `lookahead`, called before every K-th step: learn through a virtual one."""
         ahead.teach()
@@ -72,13 +75,9 @@ def effective_share(w: Weights) -> Tensor:
 def check_teacher(teacher: Teacher) -> None:
     """Refuse, before training, a teacher whose weights could not be found again in a replay."""
     if teacher.normalise not in ("sum", "count"):
-        raise UsageError(
-            f"normalise must be 'sum' or 'count', not {teacher.normalise!r}"
-        )
+        raise UsageError(f"normalise must be 'sum' or 'count', not {teacher.normalise!r}")
     for module in teacher.modules() if teacher.meta_learned else ():
-        if isinstance(
-            module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd
-        ):
+        if isinstance(module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd):
             raise UnsupportedError(
                 f"a teacher with {type(module).__name__} gives other weights each time it is asked, "
                 "so its gradient would be that of other weights: leave that layer out"

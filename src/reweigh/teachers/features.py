@@ -80,12 +80,8 @@ class SurfaceFeatures(Feature):
         """Three scalars, the predicted label, the margin: (n, 3 + C + 1)."""
         logits = seen.states[self.taps[0].key]  # (n, C)
         logits = logits.to(seen.losses.dtype)
-        predicted = F.one_hot(logits.argmax(1), self.num_classes).to(
-            logits.dtype
-        )  # (n, C)
-        return torch.cat(
-            [self._scalars(seen), predicted, margin(logits, labels_of(seen))], 1
-        )
+        predicted = F.one_hot(logits.argmax(1), self.num_classes).to(logits.dtype)  # (n, C)
+        return torch.cat([self._scalars(seen), predicted, margin(logits, labels_of(seen))], 1)
 
     def _scalars(self, seen: Seen) -> Tensor:
         p = seen.progress
@@ -95,9 +91,7 @@ class SurfaceFeatures(Feature):
             )
         like = seen.losses
         share, best = (like.new_full((), v) for v in (p.share, p.best_accuracy))
-        return torch.stack([share, p.mean_loss.to(like), best]).expand(
-            len(like), 3
-        )  # (n, 3)
+        return torch.stack([share, p.mean_loss.to(like), best]).expand(len(like), 3)  # (n, 3)
 
 
 def margin(logits: Tensor, labels: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ disagree. Here each class has a direction A_y of its own in the space of interna
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from reweigh.errors import UsageError
 from reweigh.seen import Seen
@@ -53,8 +53,12 @@ class InteractionTeacher(Teacher):
 
     def forward(self, seen: Seen) -> Weights:
         """σ(I·A_y + b_y), (n,)."""
+        return self.logits(seen).sigmoid()
+
+    def logits(self, seen: Seen) -> Tensor:
+        """I·A_y + b_y, (n,)."""
         y = labels_of(seen)  # (n,)
         state = side_by_side(self.features, seen, self.bias.dtype)  # (n, d)
         if self.rank is not None:
             state = state @ self.basis  # (n, r)
-        return ((state * self.directions[y]).sum(1) + self.bias[y]).sigmoid()
+        return (state * self.directions[y]).sum(1) + self.bias[y]

@@ -25,9 +25,7 @@ class MLPTeacher(Teacher):
         self.features = tuple(features)
         self.taps = all_taps(features)
         size = total_size(features)
-        hidden = [
-            m for _ in range(hidden_layers) for m in (nn.Linear(size, size), nn.ReLU())
-        ]
+        hidden = [m for _ in range(hidden_layers) for m in (nn.Linear(size, size), nn.ReLU())]
         self.last = nn.Linear(size, 1)
         nn.init.zeros_(self.last.weight)
         nn.init.zeros_(self.last.bias)

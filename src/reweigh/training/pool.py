@@ -60,18 +60,17 @@ def order(size: int, seed: int, purpose: str, number: int) -> Tensor:
 
 
 def batches_of(size: int, batch_size: int) -> int:
-    """Batches per pass over `size` samples. A last single sample joins the batch before it, for
-    batch normalisation cannot train on one.
+    """Batches per pass over `size` samples: as many as make them nearly equal and nearly full.
+
+    A small rest at the end would give its samples large shares of a step (weights sum to 1 in a
+    batch) and batch normalisation a poor mean.
     """
-    whole, rest = divmod(size, batch_size)
-    return max(1, whole + (rest > 1))
+    return max(1, round(size / batch_size))
 
 
 def split(positions: Tensor, batch_size: int) -> list[Tensor]:
     """A pass over these positions, batch by batch."""
-    n = batches_of(len(positions), batch_size)
-    cuts = [batch_size * k for k in range(1, n)]
-    return list(torch.tensor_split(positions, cuts))
+    return list(torch.tensor_split(positions, batches_of(len(positions), batch_size)))
 
 
 def trusted_positions(size: int, batch: int, seed: int, update: int) -> Tensor:
