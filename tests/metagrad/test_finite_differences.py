@@ -45,7 +45,7 @@ def differences(measure, omega):
 
 @pytest.mark.parametrize("rule", ["dampening+decay", "adam+decay"])
 @pytest.mark.parametrize("name", ["smooth", "smooth conv+bn"])
-def test_steps_taken_again_under_a_nudged_teacher(name, rule, monkeypatch):
+def test_steps_taken_again_under_a_nudged_teacher(name, rule):
     """θ along the nudged run moves the weights too, so only B = 1 is free of ∂w/∂θ."""
     data = data_of(name, 1)
     found, _, held = by_engine(name, rule, data, through=1)
@@ -131,6 +131,34 @@ def test_adam_where_gradients_were_always_zero(kind, trajectory):
     x, y = trusted
     slopes = differences(lambda o: float(F.cross_entropy(run(o)[0](x), y).detach()), omega)
     assert relative_error(found, slopes) < 1e-6
+
+
+@pytest.mark.parametrize("trajectory", ["kept", "snapshots"])
+def test_adam_where_an_input_was_always_zero(trajectory):
+    """Its weights meet every sample with a 0, so that a NaN of theirs would reach all of them."""
+    data = data_of("smooth", 2)
+    for x, _ in data.batches:
+        x[:, 3] = 0
+
+    def run(omega=None):
+        student, teacher = build("smooth"), ByLabel()
+        held = reweigh.Reweigher(
+            student, torch.optim.Adam(student.parameters(), 0.02), teacher,
+            trusted=data.trusted, every=None, through=2, trajectory=trajectory,
+        )  # fmt: skip
+        for t, batch in enumerate(data.batches):
+            if omega is not None and t == len(data.batches) - 2:
+                teacher.load_state_dict(omega)
+            held.step(*batch)
+        return student, held
+
+    student, held = run()
+    before = build("smooth").first.weight[:, 3]
+    assert torch.equal(student.first.weight[:, 3], before)
+    omega = {n: p.detach().clone() for n, p in held.teacher.named_parameters()}
+    x, y = data.trusted
+    slopes = differences(lambda o: float(F.cross_entropy(run(o)[0](x), y).detach()), omega)
+    assert relative_error(held.meta_gradient(data.trusted), slopes) < 1e-6
 
 
 @pytest.mark.parametrize("rule", ["momentum", "adamw"])

@@ -218,7 +218,7 @@ def test_trusted_samples_that_are_missing_or_used_up():
 
 def test_a_malformed_trusted_batch_is_found_at_the_first_step():
     with pytest.raises(UsageError, match=r"takes batches \(x, y\)"):
-        held(trusted=[{"x": 1}], every=20).step(*DATA.batches[0])
+        held(trusted=[{"x": DATA.trusted[0]}], every=20).step(*DATA.batches[0])
 
 
 def test_nothing_recorded():
