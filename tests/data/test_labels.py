@@ -10,7 +10,7 @@ WHOLE = numbered(
     np.zeros((5, 1), dtype=np.float32), np.asarray([0, 1, 2, 0, 1]),
     np.asarray(["e.png", "d.png", "c.png", "b.png", "a.png"]),
 )  # fmt: skip
-TRAIN = WHOLE.take(np.asarray([4, 0, 2]))  # out of order, two samples left out
+TRAIN = WHOLE.take(np.asarray([4, 0, 2]))  # out of order, two samples held out
 
 
 def write(tmp_path, name, text):
@@ -26,20 +26,21 @@ def write(tmp_path, name, text):
         ("l.csv", "label\ndog\ncat\ncat\nowl\nowl\n"),
         ("l.csv", "id,label\n4,owl\n0,1\n2,0\n3,2\n"),
         ("l.csv", "label,id\nowl,a.png\ndog,e.png\ncat,c.png\n"),
+        ("l.csv", "label,id\nowl,a.png\ncat,d.png\ndog,e.png\ncat,c.png\n"),  # one held out
     ],
 )
 def test_every_form_gives_the_same_labels(tmp_path, name, text):
-    assert read_labels(write(tmp_path, name, text), TRAIN, NAMES, 5).tolist() == [2, 1, 0]
+    assert read_labels(write(tmp_path, name, text), TRAIN, NAMES, WHOLE).tolist() == [2, 1, 0]
 
 
 def test_arrays_of_numbers(tmp_path):
     np.save(tmp_path / "l.npy", np.asarray([1, 0, 0, 2, 2]))
-    assert read_labels(tmp_path / "l.npy", TRAIN, NAMES, 5).tolist() == [2, 1, 0]
+    assert read_labels(tmp_path / "l.npy", TRAIN, NAMES, WHOLE).tolist() == [2, 1, 0]
 
 
 def test_samples_without_a_new_label_keep_theirs(tmp_path):
     path = write(tmp_path, "l.csv", "id,label\n2,cat\n1,cat\n")
-    assert read_labels(path, TRAIN, NAMES, 5).tolist() == [1, 0, 0]
+    assert read_labels(path, TRAIN, NAMES, WHOLE).tolist() == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
         ("l.txt", "0\n1\n", "has 2 labels but the data has 5 samples"),
         ("l.txt", "", "label '' is neither"),
         ("l.csv", "id,label\n0,cat\n0,dog\n", "names '0' twice"),
-        ("l.csv", "id,label\nx.png,cat\n", "'x.png' is neither a number nor a sample's name"),
+        ("l.csv", "id,label\na.png,cat\nx.png,cat\n", "'x.png' is neither.*such as 'e.png'"),
         ("l.csv", "id,label\n0,\n", "no label in column 'label'"),
         ("l.csv", "a,b\n0,cat\n", "expected id,label or one column"),
         ("l.csv", "id,label\n0,3\n", "label '3' is neither"),
@@ -57,12 +58,12 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
 )
 def test_bad_files_get_one_sentence(tmp_path, name, text, sentence):
     with pytest.raises(DataError, match=sentence):
-        read_labels(write(tmp_path, name, text), TRAIN, NAMES, 5)
+        read_labels(write(tmp_path, name, text), TRAIN, NAMES, WHOLE)
 
 
 def test_unknown_form_is_a_usage_error(tmp_path):
     with pytest.raises(UsageError, match=r"expected \.txt, \.npy or \.csv"):
-        read_labels(write(tmp_path, "l.json", "[]"), TRAIN, NAMES, 5)
+        read_labels(write(tmp_path, "l.json", "[]"), TRAIN, NAMES, WHOLE)
 
 
 def test_ids_with_and_without_labels(tmp_path):

@@ -42,6 +42,6 @@ def test_lengths_must_agree():
 def test_ids_count_the_whole_or_the_train_part():
     whole = samples()
     cut = Source(whole.take(np.arange(4)), whole.take(np.arange(4, 6)), ("a", "b"), "image", "ours")
-    assert cut.num_ids == 6
+    assert len(cut.counted) == 6
     apart = Source(whole, samples(2), ("a", "b"), "image", "given")
-    assert apart.num_ids == 6
+    assert len(apart.counted) == 6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reweigh.data.samples import Source, numbered
-from reweigh.data.trusted import default_number, split_trusted
+from reweigh.data.trusted import default_number, split_trusted, with_trusted_in_train
 from reweigh.errors import DataError, UsageError
 
 
@@ -49,6 +49,19 @@ def test_listed_ids_move_with_corrected_labels(tmp_path):
     assert trusted.ids.tolist() == [7, 2]
     assert trusted.labels.tolist() == [0, 1]  # the data said dog, cat
     assert len(train) == 38
+
+
+def test_named_samples_leave_a_test_set_that_we_held_out_with_their_copies(tmp_path):
+    whole = numbered(np.arange(20, dtype=np.float32)[:, None] // 2, np.arange(20) % 2)
+    held = replace(SOURCE, train=whole.take(np.arange(12)), test=whole.take(np.arange(12, 20)))
+    (tmp_path / "t.txt").write_text("3\n14\n")
+    ours = with_trusted_in_train(replace(held, split="ours"), tmp_path / "t.txt")
+    assert ours.test.ids.tolist() == [12, 13, 16, 17, 18, 19]
+    assert ours.train.ids.tolist() == [*range(12), 14, 15]
+    assert with_trusted_in_train(held, tmp_path / "t.txt") is held  # a given test set stays
+    train, trusted = split(ours, path=tmp_path / "t.txt")
+    assert trusted.ids.tolist() == [3, 14]
+    assert not {2, 3, 14, 15} & set(train.ids.tolist())  # nor are copies trained on
 
 
 def test_given_apart_it_must_not_overlap(tmp_path):

@@ -1,7 +1,7 @@
 """Training labels from a separate file, so that anybody's noisy labels drop in.
 
     labels.txt   one label a line            labels.npy   one number (or name) a sample
-    labels.csv   one column, or id,label     where id is a training id or a sample's name
+    labels.csv   one column, or id,label     where id is a sample's number or its name
 
 A label is a class name or a class number. Without ids the file has one label for every sample the
 training ids count (for a table that we split, every row of the table). With ids it may name only
@@ -19,32 +19,41 @@ from reweigh.data.samples import Indices, Labels, Samples
 from reweigh.errors import DataError, UsageError
 
 
-def read_labels(path: Path, train: Samples, class_names: tuple[str, ...], num_ids: int) -> Labels:
-    """The labels of `train` after those of the file took the place of its own."""
-    ids, texts = _read(path, train)
+def read_labels(
+    path: Path, train: Samples, class_names: tuple[str, ...], counted: Samples
+) -> Labels:
+    """The labels of `train` after those of the file took the place of its own.
+
+    `counted` are all samples that the training ids count (`Source.counted`): a file may name those
+    that were held out, too.
+    """
+    ids, texts = _read(path, counted)
     numbers = encode(texts, class_names, str(path))
     if ids is not None:
         return _replace(train, ids, numbers)
-    if len(numbers) != num_ids:
+    if len(numbers) != len(counted):
         raise DataError(
-            f"{path} has {len(numbers)} labels but the data has {num_ids} samples to label; give "
+            f"{path} has {len(numbers)} labels but the data has {len(counted)} samples to label; give "
             f"one a sample, or a CSV with the columns id,label."
         )
     return numbers[train.ids]
 
 
-def read_ids(path: Path, train: Samples) -> tuple[Indices, NDArray[np.str_] | None]:
+def read_ids(path: Path, counted: Samples) -> tuple[Indices, NDArray[np.str_] | None]:
     """Training ids in a file, with labels where it has a column for them."""
     if path.suffix == ".csv":
         columns = Columns.read(path)
         if "id" not in columns.names:
-            raise DataError(f"{path} has no column 'id' (it has {', '.join(columns.names)}).")
+            raise DataError(
+                f"{path} has no column 'id' (it has {', '.join(columns.names)}); name the samples "
+                f"there, by number or by name."
+            )
         texts = columns.labels("label") if "label" in columns.names else None
-        return _ids(columns.texts("id"), train, path), texts
-    return _ids(_plain_texts(path), train, path), None
+        return _ids(columns.texts("id"), counted, path), texts
+    return _ids(_plain_texts(path), counted, path), None
 
 
-def _read(path: Path, train: Samples) -> tuple[Indices | None, NDArray[np.str_]]:
+def _read(path: Path, counted: Samples) -> tuple[Indices | None, NDArray[np.str_]]:
     if path.suffix != ".csv":
         return None, _plain_texts(path)
     columns = Columns.read(path)
@@ -54,7 +63,7 @@ def _read(path: Path, train: Samples) -> tuple[Indices | None, NDArray[np.str_]]
         raise DataError(
             f"{path} has the columns {', '.join(columns.names)}; expected id,label or one column."
         )
-    return _ids(columns.texts("id"), train, path), columns.labels("label")
+    return _ids(columns.texts("id"), counted, path), columns.labels("label")
 
 
 def _plain_texts(path: Path) -> NDArray[np.str_]:
@@ -70,18 +79,26 @@ def _plain_texts(path: Path) -> NDArray[np.str_]:
     raise UsageError(f"{path} ends in {path.suffix!r}; expected .txt, .npy or .csv.")
 
 
-def _ids(texts: NDArray[np.str_], train: Samples, path: Path) -> Indices:
+def _ids(texts: NDArray[np.str_], counted: Samples, path: Path) -> Indices:
     """Ids written as numbers, or as the names of samples."""
     distinct, counts = np.unique(texts, return_counts=True)
     if counts.max(initial=0) > 1:
         raise DataError(f"{path} names {str(distinct[counts.argmax()])!r} twice; once is enough.")
-    if train.names is not None and np.isin(texts, train.names).all():
-        order = np.argsort(train.names, kind="stable")
-        return train.ids[order[np.searchsorted(train.names, texts, sorter=order)]]
-    wrong = [text for text in texts.tolist() if not text.removeprefix("-").isdecimal()]
+    if counted.names is not None and np.isin(texts, counted.names).all():
+        order = np.argsort(counted.names, kind="stable")
+        return counted.ids[order[np.searchsorted(counted.names, texts, sorter=order)]]
+    names = np.empty(0, np.str_) if counted.names is None else counted.names
+    wrong = [text for text in texts[~np.isin(texts, names)].tolist() if not _is_number(text)]
     if wrong:
-        raise DataError(f"{path}: id {wrong[0]!r} is neither a number nor a sample's name.")
+        example = f" such as {str(names[0])!r}" if len(names) else ""
+        raise DataError(
+            f"{path}: id {wrong[0]!r} is neither a number nor a sample's name{example}."
+        )
     return texts.astype(np.int64)
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
 
 
 def _replace(train: Samples, ids: Indices, numbers: Labels) -> Labels:

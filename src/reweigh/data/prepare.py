@@ -19,7 +19,7 @@ from reweigh.data.samples import Labels, Problem, Samples, Source
 from reweigh.data.seeds import generator
 from reweigh.data.sources import load
 from reweigh.data.splits import per_class, proportional
-from reweigh.data.trusted import split_trusted
+from reweigh.data.trusted import split_trusted, with_trusted_in_train
 from reweigh.errors import DataError, UsageError
 
 
@@ -68,6 +68,7 @@ class DataSpec:
 def prepare(spec: DataSpec) -> Problem:
     """The problem that `spec` describes; equal specs give equal problems, bit for bit."""
     source = load(spec.data, spec.data_dir, spec.label_column, spec.image_size)
+    source = with_trusted_in_train(source, spec.trusted)
     clear = _clear_of_test(source)
     rest, trusted = split_trusted(source, clear, spec.trusted, spec.trusted_per_class, spec.seed)
     _check_left(rest, source.class_names)
@@ -126,7 +127,7 @@ def _own_labels(train: Samples, source: Source, spec: DataSpec) -> Samples:
     """The training set under the user's labels; the trusted set keeps the data's own."""
     if spec.labels is None:
         return train
-    return train.with_labels(read_labels(spec.labels, train, source.class_names, source.num_ids))
+    return train.with_labels(read_labels(spec.labels, train, source.class_names, source.counted))
 
 
 def _noisy(

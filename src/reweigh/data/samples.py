@@ -74,15 +74,22 @@ class Source:
     trusted: Samples | None = None
 
     @property
-    def num_ids(self) -> int:
-        """How many samples the training ids are positions among.
+    def counted(self) -> Samples:
+        """The samples that the training ids are positions among, without their inputs.
 
         Parts cut from one whole share its numbering, and so have no id in common; parts that
         were read apart each count from 0.
         """
-        if np.isin(self.test.ids, self.train.ids).any():
-            return len(self.train)
-        return len(self.train) + len(self.test) + len(self.trusted or ())
+        apart = np.isin(self.test.ids, self.train.ids).any()
+        parts = [self.train] if apart else [self.train, self.test, *filter(None, [self.trusted])]
+        names = [part.names for part in parts if part.names is not None]
+        ids = np.concatenate([part.ids for part in parts])
+        return Samples(
+            inputs=np.empty((len(ids), 0)),
+            labels=np.concatenate([part.labels for part in parts]),
+            ids=ids,
+            names=np.concatenate(names) if len(names) == len(parts) else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,17 @@ class Problem:
     """Of the training samples: what they were before planted noise; None where nobody knows."""
     record: dict[str, Any]
     """What was done, with seeds and counts; ready for JSON."""
+
+
+def joined(a: Samples, b: Samples) -> Samples:
+    """The samples of both, in this order."""
+    names = [part.names for part in (a, b) if part.names is not None]
+    return Samples(
+        inputs=np.concatenate([a.inputs, b.inputs]),
+        labels=np.concatenate([a.labels, b.labels]),
+        ids=np.concatenate([a.ids, b.ids]),
+        names=np.concatenate(names) if len(names) == 2 else None,
+    )
 
 
 def numbered(

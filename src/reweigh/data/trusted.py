@@ -5,6 +5,7 @@ off the training set before noise is planted. The split depends on the seed alon
 every noise setting under one seed has the same trusted set.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from reweigh.data.classes import encode
 from reweigh.data.labels import read_ids
 from reweigh.data.overlap import drop_copies, refuse_copies
 from reweigh.data.readers.arrays import read_npz, samples_of
-from reweigh.data.samples import Samples, Source
+from reweigh.data.samples import Samples, Source, joined
 from reweigh.data.seeds import generator
 from reweigh.data.splits import per_class
 from reweigh.errors import DataError, UsageError
@@ -46,6 +47,20 @@ def split_trusted(
     return drop_copies(train, trusted), trusted
 
 
+def with_trusted_in_train(source: Source, path: Path | None) -> Source:
+    """Samples that a file names as trusted leave a test set that *we* held out.
+
+    Which samples fall into it nobody could know when writing the file. Their copies come along.
+    """
+    if source.split != "ours" or path is None or path.suffix == ".npz":
+        return source
+    ids, _ = read_ids(path, source.counted)
+    hashes = source.test.content_hashes()
+    named = np.isin(hashes, hashes[np.isin(source.test.ids, ids)])
+    train = joined(source.train, source.test.take(named))
+    return replace(source, train=train, test=source.test.take(~named))
+
+
 def default_number(labels: np.ndarray, num_classes: int) -> int:
     """How many trusted samples per class, if nobody says.
 
@@ -72,7 +87,7 @@ def _read_npz(path: Path, source: Source) -> Samples:
 
 
 def _listed(path: Path, train: Samples, source: Source) -> Samples:
-    ids, texts = read_ids(path, train)
+    ids, texts = read_ids(path, source.counted)
     place = {int(i): position for position, i in enumerate(train.ids)}
     missing = [int(i) for i in ids if int(i) not in place]
     if missing or not len(ids):

@@ -43,7 +43,7 @@ def test_without_parts_a_fifth_is_the_test_set(tmp_path):
     source = load(str(tree(tmp_path, ("",), n=10)))
     assert source.split == "ours"
     assert np.bincount(source.test.labels).tolist() == [2, 2]
-    assert source.num_ids == 20
+    assert len(source.counted) == 20
 
 
 def test_grey_stays_grey_and_mixed_becomes_colour(tmp_path):

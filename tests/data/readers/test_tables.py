@@ -38,7 +38,7 @@ def test_without_a_split_a_fifth_is_test_and_equal_rows_stay_together(tmp_path):
     rows = [row for row in people() for _ in range(3)]
     source = load(write(tmp_path, "age,colour,label", rows))
     assert source.split == "ours"
-    assert source.num_ids == 120
+    assert len(source.counted) == 120
     assert not set(source.train.content_hashes()) & set(source.test.content_hashes())
     assert np.bincount(source.test.labels).tolist() == [12, 12]
 
