@@ -9,7 +9,7 @@ for x, y in loader:
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -149,7 +149,9 @@ class Reweigher:
         if engine is not None and backward and engine.trajectory == "kept":
             return self._kept_pass(engine, batch, ids)
         moment = engine.begin() if engine is not None else None
-        seen = self.student.look(batch, self.clock.progress(), ids)
+        # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
+        with engine.derivatives.kernels.first_order() if engine and backward else nullcontext():
+            seen = self.student.look(batch, self.clock.progress(), ids)
         weights, loss = self._weighed(seen)
         if engine is not None and moment is not None:
             engine.recorder.add(self._as_pass(batch, moment, seen, weights))

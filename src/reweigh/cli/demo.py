@@ -25,7 +25,7 @@ def demo(
     compare(
         data="mnist5k",
         noise="flip:0.4",
-        methods="uniform,trusted-only,deep-interaction",
+        methods="uniform,trusted-only,trusted-mixed,deep",
         seeds=1,
         threads=threads,
         out=out,

@@ -1,10 +1,14 @@
 """The rows of a comparison: methods by name, and the variants that tables show side by side."""
 
 from difflib import get_close_matches
+from typing import Any
 
 from reweigh.config import methods
 from reweigh.config.methods import MethodConfig
 from reweigh.errors import UsageError
+
+PAPER: dict[str, Any] = {"every": 20, "through": 2, "trusted_share": 0}
+"""What the paper says of its own method; the teacher's rate is ours."""
 
 LINEUP: dict[str, MethodConfig] = {
     "uniform": methods.UniformConfig(),
@@ -18,9 +22,10 @@ LINEUP: dict[str, MethodConfig] = {
     "mentornet-dd": methods.MentorNetConfig(kind="dd"),
     "meta-weight-net": methods.MetaWeightNetConfig(),
     "learning-to-reweight": methods.LearningToReweightConfig(),
-    "deep-linear": methods.DeepConfig(teacher="linear"),
-    "deep-mlp": methods.DeepConfig(teacher="mlp"),
-    "deep-interaction": methods.DeepConfig(teacher="interaction"),
+    "deep-linear": methods.DeepConfig(teacher="linear", **PAPER),
+    "deep-mlp": methods.DeepConfig(teacher="mlp", **PAPER),
+    "deep-interaction": methods.DeepConfig(teacher="interaction", teacher_lr=0.03, trusted_share=0),
+    "deep": methods.DeepConfig(),
     "trusted-only": methods.TrustedOnlyConfig(),
     "trusted-mixed": methods.TrustedMixedConfig(),
     "perfect-weights": methods.PerfectWeightsConfig(),

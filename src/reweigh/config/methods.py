@@ -188,7 +188,7 @@ class DeepConfig(Section):
     name: Literal["deep"] = "deep"
     """The teacher sees the student's internal states."""
 
-    teacher: Literal["linear", "mlp", "interaction", "agreement"] = "interaction"
+    teacher: Literal["linear", "mlp", "interaction", "agreement"] = "agreement"
     """linear and mlp are the paper's; interaction σ(I·A_y + b_y) and agreement are ours."""
 
     hidden_layers: int = Field(default=1, ge=0, le=8)
@@ -197,11 +197,11 @@ class DeepConfig(Section):
     features: tuple[Feature, ...] = Field(default=("I0", "M0"), min_length=1, strict=False)
     """I0 input of the last layer, I1–I3 pooled maps of 8, 16, 32 px, M0 label, M1 progress."""
 
-    every: Count = 20
-    """K: student steps per teacher step (paper)."""
+    every: Count = 5
+    """K: student steps per teacher step. Our choice; the paper has 20, too seldom for short runs."""
 
-    through: Count = 2
-    """B: student steps that the meta-gradient looks back through (paper)."""
+    through: Count = 1
+    """B: student steps that the meta-gradient looks back through. Our choice; the paper has 2."""
 
     deeper: bool = False
     """Differentiate the weights by the student too (∂w/∂θ ≠ 0); the paper sets that to 0."""
@@ -214,6 +214,10 @@ class DeepConfig(Section):
 
     teacher_weight_decay: Penalty = 0.0
     """Weight decay of the teacher. Our choice."""
+
+    trusted_share: float = Field(default=0.1, ge=0, lt=1)
+    """Share of the training stream that are trusted samples, weighed like all others. Our choice;
+    0 in the paper."""
 
     trusted_batch: Count = 128
     """Trusted samples per meta-gradient. Our choice: the whole set of 5,000 would cost 39 steps."""

@@ -8,8 +8,10 @@ the size of the trusted batch; both are our choices and settings.
 import torch
 from torch.optim import Optimizer
 
+from reweigh.data.samples import Problem
 from reweigh.errors import UsageError
 from reweigh.methods.base import Method, Setting
+from reweigh.methods.trusted_mixed import mixed
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import (
     AgreementTeacher,
@@ -26,6 +28,13 @@ from reweigh.teachers import (
 
 class Deep(Method):
     """Teacher linear | mlp | interaction, features I0–I3, M0, M1, and the paper's K and B."""
+
+    def problem(self, problem: Problem) -> Problem:
+        """With `trusted_share`, the trusted samples are training samples, too."""
+        share, n, m = self.config.trusted_share, len(problem.train), len(problem.trusted)
+        if not share:
+            return problem
+        return mixed(problem, copies=max(1, round(share * n / ((1 - share) * m))))
 
     def reweigher(self, setting: Setting) -> Reweigher:
         """A teacher that learns every K steps through the last B."""

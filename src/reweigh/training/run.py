@@ -38,6 +38,7 @@ class RunResult:
     seed: int
     run_id: str
     folder: str
+    """Where it is; not written into it, so that it can be moved."""
     test_error_last: float
     """After the last epoch."""
     test_error_best_by_trusted: float
@@ -100,7 +101,8 @@ def _train(
     loop = Loop(shop, store, progress, tell)
     loop.run()
     result = _result(config, home, loop, store, spent.seconds)
-    write_atomically(home.path / RESULT, json.dumps(asdict(result), indent=2) + "\n")
+    kept = {name: value for name, value in asdict(result).items() if name != "folder"}
+    write_atomically(home.path / RESULT, json.dumps(kept, indent=2) + "\n")
     return result
 
 
@@ -126,18 +128,20 @@ def _result(
         test_error_best_by_trusted=error(student, shop.test, shop.forward),
         best_epoch=loop.best_epoch,
         trusted_error_last=trusted_last,
-        noise_auroc=_auroc(store, shop.right),
+        noise_auroc=_auroc(store, shop.right, shop.doubtful),
         steps=shop.steps,
         train_seconds=loop.seconds + spent,
         parameters=sum(p.numel() for p in student.parameters()),
     )
 
 
-def _auroc(store: WeightStore | None, right: torch.Tensor | None) -> float | None:
-    """Probability that a rightly labelled sample outweighs a wrongly labelled one."""
+def _auroc(store: WeightStore | None, right: torch.Tensor | None, n: int) -> float | None:
+    """Probability that a rightly labelled sample outweighs a wrongly labelled one, of the first n:
+    trusted samples that were mixed in stand behind them and are no achievement.
+    """
     if store is None or right is None:
         return None
-    truth, weights = right.cpu().numpy(), np.asarray(store.epoch(store.epochs()[-1]))
+    truth, weights = right.cpu().numpy()[:n], np.asarray(store.epoch(store.epochs()[-1]))[:n]
     seen = ~np.isnan(weights)
     if truth[seen].all() or not truth[seen].any():
         return None

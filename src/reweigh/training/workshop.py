@@ -10,9 +10,11 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from reweigh.config import RunConfig
 from reweigh.config.training import TrainingConfig
 from reweigh.data.samples import Problem, Samples
+from reweigh.errors import UsageError
 from reweigh.methods import Method, Setting
 from reweigh.models.build import build
 from reweigh.models.layers import internal_layers
+from reweigh.training.environment import devices
 from reweigh.training.images import Normalisation
 from reweigh.training.pool import Pool, batches_of, pool, trusted_positions
 from reweigh.training.schedules import schedule
@@ -40,6 +42,8 @@ class Workshop:
             t.schedule, self.optimizer, t.epochs, self.steps_per_epoch, t.warmup_epochs
         )
         self.right = right_labels(chosen, self.device)
+        self.doubtful = min(len(problem.train), len(chosen.train))
+        """The first so many training samples are those whose labels are in doubt."""
         self.reweigher = method.reweigher(self._setting(len(problem.class_names)))
 
     def _place_pools(self, problem: Problem, chosen: Problem) -> None:
@@ -99,9 +103,15 @@ class Workshop:
 
 def choose_device(name: str) -> torch.device:
     """`auto` takes the first GPU, else the CPU."""
-    if name != "auto":
-        return torch.device(name)
-    return torch.accelerator.current_accelerator() or torch.device("cpu")
+    if name == "auto":
+        return torch.accelerator.current_accelerator() or torch.device("cpu")
+    found = devices()
+    if not any(device == name or device.startswith(f"{name}:") for device in found):
+        raise UsageError(
+            f"device = {name!r}, but torch can use only {', '.join(found)} here; "
+            "give one of these, or auto"
+        )
+    return torch.device(name)
 
 
 def default_model(shape: tuple[int, ...]) -> str:
