@@ -56,7 +56,8 @@ class AgreementTeacher(InteractionTeacher):
         members = F.one_hot(labels_of(seen), len(self.means)).to(state.dtype)  # (n, C)
         counts = members.sum(0)  # (C,)
         fresh = members.T @ state / counts.clamp_min(1.0)[:, None]  # (C, d)
-        rate = torch.where(self.known > 0, 1 - self.decay, 1.0) * (counts > 0)  # (C,)
+        pace = torch.where(self.known > 0, 1 - self.decay, 1.0).to(state.dtype)  # (C,)
+        rate = pace * (counts > 0)  # (C,)
         self.means.lerp_(fresh, rate[:, None])
         self.known.lerp_(torch.ones_like(self.known), rate)
 

@@ -1,0 +1,22 @@
+import numpy as np
+from tests.methods.blobs import problem
+from tests.training.small import settings, shop
+
+from reweigh.config.methods import TrustedMixedConfig
+from reweigh.methods import method_for
+
+
+def test_trusted_samples_stand_behind_the_training_samples() -> None:
+    before = problem()
+    after = method_for(TrustedMixedConfig()).problem(before)
+    assert len(after.train) == len(before.train) + len(before.trusted)
+    assert np.array_equal(after.train.inputs[40:], before.trusted.inputs)
+    assert np.array_equal(after.train.labels[40:], before.trusted.labels)
+    assert np.array_equal(after.true_labels[:40], before.true_labels)
+    assert np.array_equal(after.true_labels[40:], before.trusted.labels)
+    assert method_for(TrustedMixedConfig()).problem(problem(known=False)).true_labels is None
+
+
+def test_more_samples_are_not_more_steps() -> None:
+    mixed = shop(settings("method.name=trusted-mixed"), problem())
+    assert mixed.steps == shop(settings("method.name=uniform"), problem()).steps
