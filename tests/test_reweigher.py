@@ -361,3 +361,42 @@ def test_best_trusted_accuracy_only_rises():
     for accuracy in (0.3, 0.6, 0.5):
         held.note_trusted_accuracy(accuracy)
     assert held.clock.best_accuracy == 0.6
+
+
+def test_another_measure_on_trusted_samples_is_what_the_teacher_learns_from():
+    def thrice(student, batch):
+        return 3 * F.cross_entropy(student(batch[0]), batch[1], reduction="none")
+
+    usual = Loop("step", "smooth", every=None).run(0, 3)
+    other = Loop("step", "smooth", every=None, trusted_loss=thrice).run(0, 3)
+    trusted = usual.data.trusted
+    expected = {k: 3 * g for k, g in usual.held.meta_gradient(trusted).items()}
+    assert relative_error(other.held.meta_gradient(trusted), expected) < 1e-6
+
+
+def test_an_optimizer_that_calls_a_closure_is_recorded_like_any_other():
+    plain, closed = Loop("loss", every=None).run(0, 3), Loop("loss", every=None)
+    for batch in closed.data.batches[:3]:
+
+        def closure(batch=batch):
+            closed.optimizer.zero_grad()
+            loss = closed.held.loss(*batch)
+            loss.backward()
+            return loss
+
+        closed.optimizer.step(closure)
+        closed.held.after_step()
+        closed.schedule.step()
+    trusted = plain.data.trusted
+    found = closed.held.meta_gradient(trusted)
+    assert relative_error(found, plain.held.meta_gradient(trusted)) < 1e-6
+
+
+def test_a_step_that_a_scaler_skips_does_not_count():
+    loop = Loop("loss", every=1, through=1)
+    loop.optimizer.zero_grad()
+    loop.held.loss(*loop.data.batches[0]).backward()
+    assert not loop.held.after_step()
+    assert loop.held.clock.steps == 0
+    loop.run(1, 3)
+    assert loop.held.clock.updates == 2

@@ -53,6 +53,7 @@ class Reweigher:
         teacher: who gives the weights; None for plain training through the same loop.
         trusted: trusted batches: a loader, one batch, or a function of the update's number.
         per_sample_loss: `f(student, batch)` → (n,) losses; default: cross-entropy of `(x, y)`.
+        trusted_loss: the measure on trusted samples, if it is another (a smooth 0/1 error, say).
         every: K; None leaves the teacher's updates to you (`teach`).
         through: B ≤ K.
         teacher_optimizer: default Adam at 0.03 (our choice; the paper does not say).
@@ -76,6 +77,7 @@ class Reweigher:
         *,
         trusted: Trusted = None,
         per_sample_loss: PerSampleLoss = cross_entropy,
+        trusted_loss: PerSampleLoss | None = None,
         every: int | None = 20,
         through: int = 2,
         teacher_optimizer: Optimizer | None = None,
@@ -113,7 +115,7 @@ class Reweigher:
                 self._trusted = TrustedBatches(trusted)
                 self.engine = Engine(
                     self.student, optimizer, teacher, through=through, trajectory=trajectory,
-                    deeper=self.deeper, clip=self.clip,
+                    deeper=self.deeper, clip=self.clip, trusted_loss=trusted_loss,
                 )  # fmt: skip
             if learns:
                 self.teacher_optimizer = teacher_optimizer or torch.optim.Adam(

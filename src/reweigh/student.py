@@ -63,11 +63,20 @@ class Student:
         self.per_sample_loss = per_sample_loss
         self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
 
-    def look(self, batch: Batch, progress: Progress, ids: Tensor | None = None) -> Seen:
-        """One forward pass with whatever parameters and buffers the student has right now."""
+    def look(
+        self,
+        batch: Batch,
+        progress: Progress,
+        ids: Tensor | None = None,
+        loss: PerSampleLoss | None = None,
+    ) -> Seen:
+        """One forward pass with whatever parameters and buffers the student has right now.
+
+        `loss` measures it by something else than the training loss.
+        """
         states: dict[str, Tensor] = {}
         with self._tapped(states, batch):
-            losses = self.losses(batch)
+            losses = self.losses(batch, loss)
         for tap in self.taps:
             if tap.key not in states:
                 raise UsageError(
@@ -76,9 +85,9 @@ class Student:
                 )
         return Seen(losses, find_labels(batch), states, progress, ids)
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: Batch, loss: PerSampleLoss | None = None) -> Tensor:
         """Only the losses, (n,)."""
-        return check_losses(self.per_sample_loss(self.module, batch), batch)
+        return check_losses((loss or self.per_sample_loss)(self.module, batch), batch)
 
     @contextmanager
     def at(self, theta: Params, buffers: Params | None = None) -> Iterator[None]:

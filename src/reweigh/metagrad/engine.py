@@ -30,7 +30,7 @@ from reweigh.moment import Moment
 from reweigh.seen import Progress, Seen
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher
-from reweigh.typing import Batch, Params
+from reweigh.typing import Batch, Params, PerSampleLoss
 
 log = logging.getLogger("reweigh")
 
@@ -48,6 +48,7 @@ class Engine:
         trajectory: str,
         deeper: bool,
         clip: Clip | None,
+        trusted_loss: PerSampleLoss | None = None,
     ) -> None:
         if trajectory not in KINDS:
             raise UsageError(f"trajectory must be one of {', '.join(KINDS)}, not {trajectory!r}")
@@ -55,6 +56,7 @@ class Engine:
             raise UnsupportedError("trajectory='finite' cannot carry deeper interaction")
         self.student, self.optimizer = student, optimizer
         self.through, self.trajectory = through, trajectory
+        self.trusted_loss = trusted_loss
         self.rule = rule_for(optimizer)
         if trajectory == "reversal":
             check_reversible(self.rule, optimizer)
@@ -160,7 +162,7 @@ class Engine:
             moment.again(self.student.module),
             self.student.at(leaves, moment.fresh_buffers()),
         ):
-            seen = self.student.look(batch, Progress())
+            seen = self.student.look(batch, Progress(), loss=self.trusted_loss)
             found = torch.autograd.grad(
                 seen.losses.mean(),
                 list(leaves.values()),
