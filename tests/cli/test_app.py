@@ -12,13 +12,6 @@ from reweigh.cli import app, screen
 from reweigh.errors import CheckpointError, DataError, DivergedError, InterruptedRun, UsageError
 
 
-@pytest.fixture(autouse=True)
-def _fresh_screen(monkeypatch) -> None:
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    for name, value in vars(screen.Screen()).items():
-        monkeypatch.setattr(screen.screen, name, value)
-
-
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
         app.main(list(arguments))

@@ -1,6 +1,8 @@
 import json
+from pathlib import Path
 
 import pytest
+from tests.training.small import TINY
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
@@ -31,3 +33,45 @@ def test_an_unknown_method_is_refused() -> None:
 
 def test_the_shared_settings_are_printed() -> None:
     assert 'noise = "flip:0.4"' in compare("--noise", "flip:0.4", "--print-config")
+
+
+def test_rows_for_programs_are_one_object(tmp_path: Path) -> None:
+    arguments = [part for text in TINY for part in ("--set", text)]
+    rows = ["--methods", "uniform,perfect-weights", "--seeds", "2", "--json", "--out"]
+    command = ["compare", *arguments, *rows, str(tmp_path / "table")]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    found = json.loads(done.stdout)
+    assert found["failures"] == {}
+    assert [(row["method"], row["seed"]) for row in found["rows"]] == [
+        ("uniform", 0), ("uniform", 1), ("perfect-weights", 0), ("perfect-weights", 1),
+    ]  # fmt: skip
+    for row in found["rows"]:
+        assert 0 <= row["test_error_last"] <= 1
+        assert 0 <= row["test_error_best_by_trusted"] <= 1
+        assert row["cost"] > 0
+        assert row["noise_auroc"] == (None if row["method"] == "uniform" else 1.0)
+    assert "4 runs, 0 of them done before" in done.stderr
+    again = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert json.loads(again.stdout) == found
+    assert "4 runs, 4 of them done before" in again.stderr
+
+
+def test_data_that_are_missing_stop_the_comparison(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"'nowhere\.csv' is neither"):
+        compare("--data", "nowhere.csv", "--methods", "uniform,focal", "--seeds", "1")
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_jobs_arrive(tmp_path: Path, monkeypatch) -> None:
+    asked: list[int] = []
+
+    def note(runs, folder, progress, jobs):
+        asked.append(jobs)
+        raise UsageError("enough.")
+
+    monkeypatch.setattr("reweigh.training.compare.compare", note)
+    for options in ([], ["--jobs", "3"]):
+        with pytest.raises(UsageError, match="enough"):
+            compare("--methods", "uniform", "--out", str(tmp_path), *options)
+    assert asked == [1, 3]

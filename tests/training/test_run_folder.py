@@ -9,7 +9,7 @@ import pytest
 
 from reweigh.config import RunConfig, read_config, run_id
 from reweigh.config.reading import check
-from reweigh.errors import InterruptedRun, UsageError
+from reweigh.errors import DataError, InterruptedRun, UsageError
 from reweigh.training import run_folder
 from reweigh.training.run_folder import (
     RunFolder,
@@ -63,6 +63,19 @@ def test_the_status_tells_how_a_run_ended(tmp_path: Path, error: BaseException, 
     state = json.loads((run.path / "status.json").read_text())
     assert state["status"] == word
     assert type(error).__name__ in state["reason"]
+
+
+@pytest.mark.parametrize("error", [UsageError("no such layer"), DataError("no such image")])
+def test_a_run_refused_before_its_first_metrics_leaves_nothing(tmp_path: Path, error) -> None:
+    run = RunFolder.create(tmp_path / "run", RunConfig(), COMMAND)
+    with pytest.raises(type(error)), run:
+        raise error
+    assert list(tmp_path.iterdir()) == []
+    later = RunFolder.create(tmp_path / "run", RunConfig(), COMMAND)
+    later.metrics({"epoch": 0})
+    with pytest.raises(type(error)), later:
+        raise error
+    assert read_status(tmp_path / "run") == "failed"  # what was learned stays
 
 
 def test_an_existing_run_is_never_overwritten(tmp_path: Path) -> None:

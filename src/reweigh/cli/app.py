@@ -1,7 +1,7 @@
 """The command `reweigh`: its verbs, and what becomes of errors.
 
 Exit codes: 0 done; 1 unexpected; 2 wrong usage or settings; 3 data; 4 checkpoint; 5 diverged;
-75 interrupted and saved; 130 stopped by Ctrl-C.
+6 more label issues than --fail-above; 75 interrupted and saved; 130 stopped by Ctrl-C.
 """
 
 import sys
@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from reweigh import __version__
+from reweigh.cli.audit import audit
 from reweigh.cli.bench import bench
 from reweigh.cli.compare import compare
 from reweigh.cli.data import data
@@ -19,6 +20,8 @@ from reweigh.cli.doctor import doctor
 from reweigh.cli.screen import report_unexpected, screen
 from reweigh.cli.train import train
 from reweigh.errors import ReweighError
+
+STOPPED = 130
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,6 +32,7 @@ app = typer.Typer(
 app.command()(train)
 app.command()(compare)
 app.command()(demo)
+app.command()(audit)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
 app.command()(doctor)
@@ -65,3 +69,12 @@ def main(arguments: list[str] | None = None) -> None:
             traceback.print_exc()
         screen.complain(str(error))
         sys.exit(error.exit_code)
+    except SystemExit as end:
+        if end.code == STOPPED:
+            screen.complain(f"stopped by Ctrl-C{_whereabouts()}.")
+        raise
+
+
+def _whereabouts() -> str:
+    there = screen.folder is not None and screen.folder.is_dir()
+    return f"; what was done so far is in {screen.folder}" if there else ""

@@ -25,6 +25,14 @@ def compare(
         int, typer.Option(min=1, help="Runs per method.", rich_help_panel="What to learn")
     ] = 3,
     epochs: options.Epochs = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Runs at the same time; each then gets cores / jobs threads.",
+            rich_help_panel="Where and how",
+        ),
+    ] = 1,
     device: options.Device = None,
     threads: options.Threads = None,
     out: options.Out = None,
@@ -40,7 +48,7 @@ def compare(
     Shown are the last epoch and the one best by the trusted set, mean ± std
     over seeds, the cost in units of plain training, and how well the weights
     find planted noise. Finished runs are skipped: the same command takes up
-    a table that was stopped.
+    a table that was stopped. A run that fails is listed and stops no other.
 
     [bold]Examples[/bold]
 
@@ -81,5 +89,5 @@ def compare(
     from reweigh.training.progress import choose_progress
 
     screen.folder = out or Path("runs") / f"compare_{Path(base.data.name).stem}_{run_id(base)[:8]}"
-    result = run_all(runs, screen.folder, choose_progress(screen.quiet, screen.color))
-    screen.show_json({"rows": result.rows}) if as_json else screen.show(result.table())
+    result = run_all(runs, screen.folder, choose_progress(screen.quiet, screen.color), jobs)
+    screen.show_json(result.outcome()) if as_json else screen.show(result.table())

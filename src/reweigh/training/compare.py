@@ -17,9 +17,10 @@ from reweigh.config.lineup import BUDGETS
 from reweigh.errors import ReweighError
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.run import RESULT, train
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_folder import RunFolder, read_status
 
 Row = dict[str, Any]
+Ended = tuple[str, RunConfig, ReweighError | None]
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,12 @@ class Comparison:
     """One row per method and seed."""
 
     rows: list[Row]
-    failures: dict[str, str]
+    failures: dict[str, ReweighError]
     folder: Path
+
+    def outcome(self) -> dict[str, Any]:
+        """For programs."""
+        return {"rows": self.rows, "failures": {n: str(why) for n, why in self.failures.items()}}
 
     def table(self) -> Table:
         """Mean ± standard deviation over seeds, in percent; cost in units of plain training."""
@@ -53,11 +58,14 @@ _PERCENT = ("test_error_last", "test_error_best_by_trusted")
 def compare(
     runs: list[tuple[str, RunConfig]], folder: Path, progress: Progress, jobs: int = 1
 ) -> Comparison:
-    """Do the runs that are not done yet; the same call takes up a table that was stopped."""
+    """Do the runs that are not done yet; the same call takes up a table that was stopped.
+
+    A run that fails is listed and stops no other; where all fail, the first error is raised.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     pending = [(name, c) for name, c in runs if not _is_done(_home(folder, name, c))]
     progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")
-    failures: dict[str, str] = {}
+    failures: dict[str, ReweighError] = {}
     for name, config, why in _do(pending, folder, progress, jobs):
         home = _home(folder, name, config)
         if why is None:
@@ -67,12 +75,14 @@ def compare(
             failures[f"{name}, seed {config.seed}"] = why
             progress.note(f"{name}, seed {config.seed} failed: {why}")
     rows = [_row(name, folder, c) for name, c in runs if _is_done(_home(folder, name, c))]
+    if failures and not rows:
+        raise next(iter(failures.values()))
     return Comparison(_with_cost(rows), failures, folder)
 
 
 def _do(
     pending: list[tuple[str, RunConfig]], folder: Path, progress: Progress, jobs: int
-) -> Iterator[tuple[str, RunConfig, str | None]]:
+) -> Iterator[Ended]:
     if jobs == 1:
         for name, config in pending:
             progress.note(f"{name}, seed {config.seed}")
@@ -91,18 +101,22 @@ def _with_threads(config: RunConfig, threads: int) -> RunConfig:
     return config if config.threads else config.model_copy(update={"threads": threads})
 
 
-def _one(
-    name: str, config: RunConfig, folder: Path, progress: Progress
-) -> tuple[str, RunConfig, str | None]:
+def _one(name: str, config: RunConfig, folder: Path, progress: Progress) -> Ended:
     """One run; what it failed of is told and does not stop the others."""
     home = _home(folder, name, config)
-    if home.exists():
-        shutil.rmtree(home)  # an unfinished run: it starts again
     try:
-        train(config, home, progress, command=("reweigh", "train", str(home / "config.toml")))
+        _clear(home)
+        train(config, home, progress, command=("reweigh", "train", "config.toml"))
     except ReweighError as error:
-        return name, config, str(error)
+        return name, config, error
     return name, config, None
+
+
+def _clear(home: Path) -> None:
+    """Take away what an unfinished run left: it starts again, unless somebody is writing it."""
+    if home.exists():
+        RunFolder.reopen(home).close()  # refused where another process holds the lock
+        shutil.rmtree(home)
 
 
 def _home(folder: Path, name: str, config: RunConfig) -> Path:
@@ -114,7 +128,8 @@ def _is_done(home: Path) -> bool:
 
 
 def _row(name: str, folder: Path, config: RunConfig) -> Row:
-    return json.loads((_home(folder, name, config) / RESULT).read_text()) | {"method": name}
+    home = _home(folder, name, config)
+    return json.loads((home / RESULT).read_text()) | {"method": name, "folder": str(home)}
 
 
 def _with_cost(rows: list[Row]) -> list[Row]:

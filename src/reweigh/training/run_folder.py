@@ -10,8 +10,9 @@
     lock            held while a process writes
 
 A folder is born whole (made beside, then renamed), never overwritten, and holds no path to itself,
-so it can be moved. Two writers are kept apart by `flock`, which the system releases with the
-process: a lock file left by a dead one is harmless.
+so it can be moved. A run that is refused before its first metrics (a layer that does not exist, a
+kernel that cannot be differentiated) takes its folder away again. Two writers are kept apart by
+`flock`, which the system releases with the process: a lock file left by a dead one is harmless.
 """
 
 import fcntl
@@ -27,7 +28,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TextIO
 
 from reweigh.config import RunConfig, run_id, to_toml
-from reweigh.errors import InterruptedRun, UsageError
+from reweigh.errors import DataError, InterruptedRun, UsageError
 from reweigh.training.environment import environment
 
 Status = Literal["running", "done", "interrupted", "failed"]
@@ -106,6 +107,9 @@ class RunFolder:
         state = {"status": word, "reason": reason, "time": _now()}
         write_atomically(self.path / "status.json", json.dumps(state, indent=2) + "\n")
 
+    def _has_no_metrics(self) -> bool:
+        return (self.path / "metrics.jsonl").stat().st_size == 0
+
     def close(self) -> None:
         """Close the files and let another writer in."""
         for file in (self._metrics, self._log, self._lock):
@@ -120,6 +124,10 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if isinstance(error, UsageError | DataError) and self._has_no_metrics():
+            self.close()
+            shutil.rmtree(self.path)
+            return
         stopped = isinstance(error, InterruptedRun | KeyboardInterrupt)
         word: Status = "done" if error is None else "interrupted" if stopped else "failed"
         self.status(word, "" if error is None else f"{type(error).__name__}: {error}")

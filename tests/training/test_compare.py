@@ -1,0 +1,168 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from tests.methods.blobs import problem
+from tests.training.small import settings
+
+from reweigh.config import RunConfig
+from reweigh.errors import DataError, UsageError
+from reweigh.training import compare as module
+from reweigh.training import run
+from reweigh.training.compare import Comparison, compare
+from reweigh.training.progress import SilentProgress
+from reweigh.training.run_folder import RunFolder, read_status
+
+Runs = list[tuple[str, RunConfig]]
+
+
+@pytest.fixture(autouse=True)
+def _tiny_problem(monkeypatch) -> None:
+    monkeypatch.setattr(run, "prepared", lambda spec: problem())
+
+
+def runs(*methods: str, seeds: int = 1) -> Runs:
+    return [
+        (name, settings(f"method.name={name}", f"seed={seed}"))
+        for name in methods
+        for seed in range(seeds)
+    ]
+
+
+def compared(wanted: Runs, folder: Path, jobs: int = 1) -> Comparison:
+    return compare(wanted, folder, SilentProgress(), jobs)
+
+
+@pytest.fixture
+def trained(monkeypatch) -> list[str]:
+    """The names of the run folders that were trained, in order."""
+    names: list[str] = []
+
+    def counted(config, folder, *rest, **options):
+        names.append(folder.name.partition("_")[0])
+        return run.train(config, folder, *rest, **options)
+
+    monkeypatch.setattr(module, "train", counted)
+    return names
+
+
+def test_finished_runs_are_skipped(tmp_path: Path, trained: list[str]) -> None:
+    first = compared(runs("uniform", "focal"), tmp_path)
+    again = compared(runs("uniform", "focal", "trusted-only"), tmp_path)
+    assert trained == ["uniform", "focal", "trusted-only"]
+    assert again.rows[:2] == first.rows
+
+
+def test_an_unfinished_run_starts_again(tmp_path: Path, trained: list[str]) -> None:
+    (row,) = compared(runs("uniform"), tmp_path).rows
+    home = Path(row["folder"])
+    (home / "status.json").write_text('{"status": "interrupted"}')
+    (home / "left-over").write_text("x")
+    compared(runs("uniform"), tmp_path)
+    assert trained == ["uniform", "uniform"]
+    assert read_status(home) == "done"
+    assert not (home / "left-over").exists()
+
+
+def test_a_run_that_another_process_writes_is_left_alone(tmp_path: Path) -> None:
+    (row,) = compared(runs("uniform"), tmp_path).rows
+    home = Path(row["folder"])
+    with RunFolder.reopen(home):  # the same process may not take the lock twice either
+        with pytest.raises(UsageError, match="being written by another process"):
+            compared(runs("uniform"), tmp_path)
+        assert (home / "result.json").is_file()
+
+
+def test_failures_are_listed_and_stop_nothing(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(run, "prepared", lambda spec: problem(known=False))
+    found = compared(runs("perfect-weights", "uniform", "clean-labels"), tmp_path)
+    assert [row["method"] for row in found.rows] == ["uniform"]
+    assert list(found.failures) == ["perfect-weights, seed 0", "clean-labels, seed 0"]
+    assert "needs the true labels" in found.outcome()["failures"]["clean-labels, seed 0"]
+    json.dumps(found.outcome(), allow_nan=False)
+    assert found.table().row_count == 3
+
+
+def test_where_all_fail_the_first_error_is_raised(tmp_path: Path, monkeypatch) -> None:
+    def fail(spec: object) -> None:
+        raise DataError("the file is gone.")
+
+    monkeypatch.setattr(run, "prepared", fail)
+    with pytest.raises(DataError, match="the file is gone"):
+        compared(runs("uniform", "focal"), tmp_path)
+
+
+def test_cost_is_relative_to_plain_training_of_the_same_seed() -> None:
+    def row(method: str, seed: int, seconds: float) -> dict:
+        return {"method": method, "seed": seed, "train_seconds": seconds}
+
+    rows = [
+        row("uniform", 0, 2.0),
+        row("deep", 0, 3.0),
+        row("uniform", 1, 4.0),
+        row("deep", 1, 5.0),
+    ]
+    assert [r["cost"] for r in module._with_cost(rows)] == [1.0, 1.5, 1.0, 1.25]
+    other = [*rows[:3:2], row("deep", 7, 6.0)]
+    assert module._with_cost(other)[-1]["cost"] == 2.0  # the median of the plain ones
+    assert module._with_cost(rows[1::2])[0]["cost"] is None
+
+
+def test_the_table_has_mean_and_spread(tmp_path: Path) -> None:
+    def row(seed: int, error: float) -> dict:
+        errors = {"test_error_last": error, "test_error_best_by_trusted": 0.5}
+        return {"method": "uniform", "seed": seed, "cost": 1.0, "noise_auroc": None, **errors}
+
+    table = Comparison([row(0, 0.1), row(1, 0.2)], {}, tmp_path).table()
+    cells = [next(iter(column.cells)) for column in table.columns]
+    assert cells == ["uniform", "2", "15.00 ± 7.07", "50.00 ± 0.00", "1.00", "–"]
+
+
+def test_rows_have_what_programs_need(tmp_path: Path) -> None:
+    found = compared(runs("uniform", "perfect-weights", seeds=2), tmp_path)
+    assert [(r["method"], r["seed"]) for r in found.rows] == [
+        ("uniform", 0), ("uniform", 1), ("perfect-weights", 0), ("perfect-weights", 1),
+    ]  # fmt: skip
+    for row in found.rows:
+        assert 0 <= row["test_error_last"] <= 1
+        assert 0 <= row["test_error_best_by_trusted"] <= 1
+        assert row["cost"] > 0
+        assert row["noise_auroc"] == (1.0 if row["method"] == "perfect-weights" else None)
+
+
+def test_a_moved_table_is_taken_up_where_it_is(tmp_path: Path, trained: list[str]) -> None:
+    compared(runs("uniform"), tmp_path / "a")
+    shutil.move(tmp_path / "a", tmp_path / "b")
+    (row,) = compared(runs("uniform"), tmp_path / "b").rows
+    assert trained == ["uniform"]
+    assert Path(row["folder"]).parent == tmp_path / "b"
+
+
+def test_jobs_are_handed_out_with_their_part_of_the_cores(tmp_path: Path, monkeypatch) -> None:
+    handed: list[tuple] = []
+
+    def in_turn(n_jobs: int, return_as: str):
+        assert n_jobs == 3
+        return lambda tasks: (handed.append(a) or f(*a, **k) for f, a, k in tasks)
+
+    monkeypatch.setattr(module, "Parallel", in_turn)
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 7)
+    unset = settings("method.name=uniform").model_copy(update={"threads": None})
+    found = compared([("uniform", unset), *runs("focal", "perfect-weights")], tmp_path, jobs=3)
+    assert [row["method"] for row in found.rows] == ["uniform", "focal", "perfect-weights"]
+    assert [arguments[1].threads for arguments in handed] == [2, 1, 1]  # one was set to 1
+    torch.set_num_threads(1)
+
+
+@pytest.mark.slow
+def test_two_jobs_give_what_one_gives(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.undo()  # processes of their own read the data themselves
+    wanted = runs("uniform", "perfect-weights")
+    one, two = compared(wanted, tmp_path / "1"), compared(wanted, tmp_path / "2", jobs=2)
+    timeless = ("train_seconds", "cost", "folder")
+    for a, b in zip(one.rows, two.rows, strict=True):
+        assert {k: v for k, v in a.items() if k not in timeless} == {
+            k: v for k, v in b.items() if k not in timeless
+        }

@@ -1,0 +1,171 @@
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from tests.methods.blobs import problem
+from tests.training.small import settings
+
+from reweigh.config.reading import check
+from reweigh.errors import DivergedError, UsageError
+from reweigh.training import run
+from reweigh.training.progress import SilentProgress
+from reweigh.training.run import RunResult, rehearse, train
+from reweigh.training.run_folder import read_metrics, read_status
+from reweigh.training.weight_store import WeightStore
+
+
+@pytest.fixture(autouse=True)
+def _tiny_problem(monkeypatch) -> None:
+    monkeypatch.setattr(run, "prepared", lambda spec: problem())
+
+
+def trained(folder: Path, *assignments: str) -> RunResult:
+    return train(settings(*assignments), folder, SilentProgress(), command=("reweigh", "train"))
+
+
+def test_a_run_folder_has_everything(tmp_path: Path) -> None:
+    deep = ("method.every=2", "method.through=1", "training.epochs=2")
+    result = trained(tmp_path / "run", *deep)
+    found = {file.name for file in (tmp_path / "run").iterdir()}
+    assert found == {
+        *("config.toml", "command.txt", "env.json", "metrics.jsonl", "status.json", "log.txt"),
+        *("weights", "lock", "samples.npz", "result.json"),
+        *("model.safetensors", "best.safetensors", "teacher.safetensors"),
+    }
+    config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
+    assert check(config, "test") == settings(*deep)
+    assert [row["epoch"] for row in read_metrics(tmp_path / "run")] == [0, 1]
+    assert {f.name for f in (tmp_path / "run" / "weights").iterdir()} == {
+        "epoch_00000.npy",
+        "epoch_00001.npy",
+    }
+    assert result.folder == str(tmp_path / "run")
+
+
+def test_the_result_is_the_one_on_disk_and_names_no_folder(tmp_path: Path) -> None:
+    result = trained(tmp_path / "run")
+    stored = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert stored == {k: v for k, v in vars(result).items() if k != "folder"}
+    texts = [file.read_text() for file in (tmp_path / "run").glob("*.*") if _is_text(file)]
+    assert not any(str(tmp_path) in text for text in texts)
+
+
+def _is_text(file: Path) -> bool:
+    return file.suffix in {".json", ".jsonl", ".txt", ".toml"}
+
+
+def test_labels_stand_beside_the_weights_by_position(tmp_path: Path) -> None:
+    trained(tmp_path / "run", "method.name=focal")
+    with np.load(tmp_path / "run" / "samples.npz") as stored:
+        assert np.array_equal(stored["labels"], problem().train.labels)
+        assert np.array_equal(stored["true_labels"], problem().true_labels)
+        assert np.array_equal(stored["ids"], problem().train.ids)
+        assert stored["class_names"].tolist() == ["a", "b", "c"]
+
+
+def test_the_test_set_is_looked_at_only_after_the_last_epoch(tmp_path: Path, monkeypatch) -> None:
+    events: list[str] = []
+    measure = run.error
+
+    def counted(student, pool, forward):
+        events.append("test" if len(pool) == 20 else "trusted")
+        return measure(student, pool, forward)
+
+    class Ears(SilentProgress):
+        def note(self, text: str) -> None:
+            events.append("epoch")
+
+    monkeypatch.setattr(run, "error", counted)
+    monkeypatch.setattr("reweigh.training.loop.error", counted)
+    train(settings("method.name=uniform", "training.epochs=3"), tmp_path / "run", Ears())
+    assert events.count("test") == 2
+    assert events.index("test") > len(events) - 1 - events[::-1].index("epoch")
+
+
+def test_last_and_best_are_two_students(tmp_path: Path, monkeypatch) -> None:
+    errors = iter([0.1, 0.9])
+    monkeypatch.setattr("reweigh.training.loop.error", lambda *_: next(errors))
+    result = trained(tmp_path / "run", "training.epochs=2", "method.name=uniform")
+    assert result.best_epoch == 0
+    best, last = (load_file(tmp_path / "run" / f"{n}.safetensors") for n in ("best", "model"))
+    assert not all(torch.equal(best[name], last[name]) for name in best)
+
+
+def test_a_run_that_diverges_says_so_and_stays(tmp_path: Path) -> None:
+    with pytest.raises(DivergedError):
+        trained(tmp_path / "run", "training.lr=100", "training.momentum=0.99", "training.epochs=60")
+    assert read_status(tmp_path / "run") == "failed"
+    assert "stopped: " in (tmp_path / "run" / "log.txt").read_text()
+    assert not (tmp_path / "run" / "result.json").exists()
+
+
+def test_ctrl_c_is_an_interrupted_run(tmp_path: Path) -> None:
+    class Impatient(SilentProgress):
+        def advance(self, steps: int = 1, **figures: float) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(settings(), tmp_path / "run", Impatient())
+    assert read_status(tmp_path / "run") == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ("student.model=rezznet", "there is no model 'rezznet'"),
+        ("student.options.hiden=[3]", "no option 'hiden'"),
+        ("device=cuda:97", "torch can use only"),
+    ],
+)
+def test_a_refused_run_leaves_no_folder(tmp_path: Path, wrong: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        trained(tmp_path / "run", wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
+    trained(tmp_path / "run")
+    before = (tmp_path / "run" / "result.json").read_bytes()
+    with pytest.raises(UsageError, match="already exists and is never overwritten"):
+        trained(tmp_path / "run")
+    assert (tmp_path / "run" / "result.json").read_bytes() == before
+
+
+def test_auroc_is_known_where_weights_are(tmp_path: Path, monkeypatch) -> None:
+    """Of 3 right and 2 wrong labels, 5 of 6 pairs are in order; NaN is nobody's weight."""
+    store = WeightStore(tmp_path, 6)
+    store.begin(0)
+    store.put(torch.arange(5), torch.tensor([0.9, 0.8, 0.3, 0.5, 0.1]))
+    store.end()
+    right = torch.tensor([True, True, True, False, False, False])
+    assert _auroc(store, right) == pytest.approx(5 / 6)
+    assert _auroc(store, torch.ones(6, dtype=torch.bool)) is None
+    assert _auroc(store, None) is None
+    assert _auroc(None, right) is None
+
+
+def _auroc(store, right):
+    return run._auroc(store, right, 6)
+
+
+@pytest.mark.parametrize("name", ["uniform", "deep", "l2t-data"])
+def test_a_rehearsal_writes_nothing(tmp_path: Path, monkeypatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = rehearse(settings(f"method.name={name}"), SilentProgress())
+    assert list(tmp_path.iterdir()) == []
+    assert found.samples["train"] >= 40  # a method may mix trusted samples in
+    assert (found.samples["trusted"], found.samples["test"]) == (12, 20)
+    assert found.steps == 5
+    assert found.seconds_per_step > 0
+    assert "dry run" in str(found.table().title)
+
+
+def test_runs_of_one_seed_share_their_data(monkeypatch) -> None:
+    monkeypatch.undo()
+    spec = run.data_spec(settings())
+    assert run.prepared(spec) is run.prepared(run.data_spec(settings("method.name=focal")))
+    assert run.prepared(spec) is not run.prepared(run.data_spec(settings("seed=1")))
