@@ -1,0 +1,38 @@
+"""What the audit's functions accept, refused in a sentence where it does not fit together."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reweigh.errors import UsageError
+
+
+def checked_labels(labels: ArrayLike) -> NDArray[np.int64]:
+    """Labels (n,) as int64."""
+    y = np.asarray(labels)
+    if y.ndim != 1 or len(y) == 0 or y.dtype.kind not in "iu" or y.min() < 0:
+        raise UsageError(
+            f"labels are {y.dtype} of shape {y.shape}; expected at least one whole number from 0, "
+            "in one dimension."
+        )
+    return y.astype(np.int64)
+
+
+def checked_probabilities(pred_probs: ArrayLike, labels: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Probabilities (n, K) as float32, of as many samples as labels and of all their classes."""
+    p = np.asarray(pred_probs, dtype=np.float32)
+    if p.ndim != 2 or len(p) != len(labels) or p.shape[1] <= labels.max():
+        raise UsageError(
+            f"pred_probs has shape {p.shape}; expected ({len(labels)}, K) with K above the largest "
+            f"label, {labels.max()}."
+        )
+    if not (np.isfinite(p).all() and (p >= 0).all() and np.abs(p.sum(axis=1) - 1).max() < 1e-2):
+        raise UsageError("pred_probs has rows that are no probabilities; apply a softmax first.")
+    return p
+
+
+def checked_weights(weights: ArrayLike, size: int) -> NDArray[np.float32]:
+    """Weights (n,) or (epochs, n) as float32."""
+    w = np.asarray(weights, dtype=np.float32)
+    if w.ndim not in (1, 2) or w.shape[-1] != size or w.size == 0:
+        raise UsageError(f"weights has shape {w.shape}; expected ({size},) or (epochs, {size}).")
+    return w

@@ -1,0 +1,97 @@
+r"""How many labels are wrong, which class is taken for which, and which samples they are.
+
+Confident learning (Northcutt et al., JAIR 2021). A sample counts as confidently of class j when
+$p_{ij} \ge t_j$, where the threshold
+
+$$t_j = \operatorname{mean}_{i:\, y_i = j}\, p_{ij}$$
+
+is the student's mean confidence in the label where the label is j. Counting given against confident
+classes and scaling each row to its class's size gives the estimated noise matrix; what is off its
+diagonal is the estimated number of wrong labels in each class. That many labels of the class, those
+of lowest quality first, are issues, except where the student agrees with the label. So the rate of
+noise need not be known; the weights decide *which*, the student's confidence *how many*.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reweigh.audit.inputs import checked_labels, checked_probabilities
+from reweigh.audit.quality import get_label_quality_scores
+from reweigh.errors import UsageError
+
+
+def find_label_issues(
+    *,
+    labels: ArrayLike,
+    pred_probs: ArrayLike,
+    weights: ArrayLike | None = None,
+    return_indices_ranked_by: Literal["label_quality"] | None = None,
+) -> NDArray[np.bool_] | NDArray[np.int64]:
+    """A mask (n,) of the labels that look wrong, or their positions, the most suspicious first.
+
+    Args as for `get_label_quality_scores`.
+    """
+    if return_indices_ranked_by not in (None, "label_quality"):
+        raise UsageError(
+            f"return_indices_ranked_by is {return_indices_ranked_by!r}; "
+            "expected 'label_quality' or None."
+        )
+    y = checked_labels(labels)
+    p = checked_probabilities(pred_probs, y)
+    quality = get_label_quality_scores(y, weights, p)
+    mask = issues_among(y, p.argmax(axis=1), quality, noise_matrix(y, p))
+    if return_indices_ranked_by is None:
+        return mask
+    found = np.flatnonzero(mask)
+    return found[np.argsort(quality[found], kind="stable")]
+
+
+def noise_matrix(labels: NDArray[np.int64], pred_probs: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Estimated share (K, K) of the samples given class i (row) that are of class j (column)."""
+    counts = _confident_counts(labels, pred_probs, _thresholds(labels, pred_probs))
+    unknown = counts.sum(axis=1) == 0
+    counts[unknown] = np.eye(len(counts))[
+        unknown
+    ]  # nobody is confident: no evidence against the labels
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def wrong_per_class(labels: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Estimated number (K,) of wrong labels among the samples of each given class."""
+    sizes = np.bincount(labels, minlength=len(matrix))
+    return np.rint((1 - np.diag(matrix)) * sizes).astype(np.int64)
+
+
+def issues_among(
+    labels: NDArray[np.int64],
+    predicted: NDArray[np.int64],
+    quality: NDArray[np.float32],
+    matrix: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """The mask (n,): in each class as many as estimated, lowest quality first."""
+    mask = np.zeros(len(labels), bool)
+    for k, wrong in enumerate(wrong_per_class(labels, matrix)):
+        members = np.flatnonzero(labels == k)
+        mask[members[np.argsort(quality[members], kind="stable")[:wrong]]] = True
+    return mask & (predicted != labels)
+
+
+def _thresholds(labels: NDArray[np.int64], p: NDArray[np.float32]) -> NDArray[np.float64]:
+    """t (K,); infinite for a class that no label names: nobody can be sure of it."""
+    own = p[np.arange(len(labels)), labels]  # (n,)
+    size = np.bincount(labels, minlength=p.shape[1])  # (K,)
+    total = np.bincount(labels, weights=own, minlength=p.shape[1])
+    return np.divide(total, size, out=np.full(len(size), np.inf), where=size > 0)
+
+
+def _confident_counts(
+    labels: NDArray[np.int64], p: NDArray[np.float32], t: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(K, K): given class against the likeliest class whose threshold is reached."""
+    K = p.shape[1]
+    reached = np.where(p >= t.astype(np.float32), p, np.float32(-1))  # (n, K)
+    sure = reached.max(axis=1) >= 0
+    pairs = labels[sure] * K + reached[sure].argmax(axis=1)
+    return np.bincount(pairs, minlength=K * K).reshape(K, K).astype(np.float64)

@@ -1,0 +1,76 @@
+"""A finished run's student looks at every training sample once, in evaluation mode."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor
+
+from reweigh.config import RunConfig
+from reweigh.config.methods import UniformConfig
+from reweigh.data.samples import Problem
+from reweigh.errors import CheckpointError
+from reweigh.methods import method_for
+from reweigh.models.layers import internal_layers
+from reweigh.student import find_layer
+from reweigh.training.workshop import Workshop
+
+CHUNK = 1000
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the student makes of the training set."""
+
+    probabilities: NDArray[np.float32]  # (n, K)
+    states: NDArray[np.float32]  # (m, d), the internal state I_0 of the samples at `shown`
+    shown: NDArray[np.int64]  # (m,)
+
+
+def look(config: RunConfig, problem: Problem, model: Path, most_states: int = 2000) -> Look:
+    """One pass over the training samples, unaugmented, with internal states of some of them.
+
+    The samples are the problem's own, whoever weighed them: plain training's workshop holds them.
+    """
+    shop = Workshop(config, problem, method_for(UniformConfig()))
+    shop.student.load_state_dict(_state(model, shop))
+    shop.student.eval()
+    n = len(shop.train)
+    shown = np.linspace(0, n - 1, min(n, most_states)).astype(np.int64)
+    wanted = torch.zeros(n, dtype=torch.bool)
+    wanted[torch.from_numpy(shown)] = True
+    probabilities, states = [], []
+    for positions in torch.arange(n).split(CHUNK):
+        p, state = _pass(shop, positions)
+        probabilities.append(p.cpu().numpy())
+        states.append(state[wanted[positions].to(state.device)].cpu().numpy())
+    return Look(np.concatenate(probabilities), np.concatenate(states), shown)
+
+
+@torch.no_grad()
+def _pass(shop: Workshop, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """p(k | x) (n, K) and what the last linear layer sees, (n, d)."""
+    x, _ = shop.train.batch(positions, train=False)
+    layer = find_layer(shop.student, internal_layers(shop.student, x[:1])["I0"])
+    seen: list[Tensor] = []
+    handle = layer.register_forward_hook(lambda _layer, args, _out: seen.append(args[0]))
+    try:
+        p = shop.forward(shop.student, x).softmax(1)
+    finally:
+        handle.remove()
+    return p, seen[-1].flatten(1).float()
+
+
+def _state(model: Path, shop: Workshop) -> dict[str, Tensor]:
+    if not model.is_file():
+        raise CheckpointError(f"{model} is missing; the run did not finish: train it again.")
+    state = load_file(model, device=str(shop.device))
+    own = {name: value.shape for name, value in shop.student.state_dict().items()}
+    if {name: value.shape for name, value in state.items()} != own:
+        raise CheckpointError(
+            f"{model} does not fit the student that config.toml describes; was either changed?"
+        )
+    return state

@@ -1,0 +1,149 @@
+"""The audit of a finished run: its weights, its student and its data, read from its folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.audit.copies import conflicting_copies
+from reweigh.audit.detection import Detection, detection
+from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
+from reweigh.audit.look import Look, look
+from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, mean_weights
+from reweigh.config import RunConfig, read_config
+from reweigh.data.samples import Problem, Samples
+from reweigh.errors import DataError, UsageError
+from reweigh.methods import method_for
+from reweigh.training.problem import data_spec
+from reweigh.training.run import RESULT, prepared, set_up_torch
+from reweigh.training.weight_store import WeightStore
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What is to be said of every training label, in the order of the training set."""
+
+    class_names: tuple[str, ...]
+    samples: Samples
+    true_labels: NDArray[np.int64] | None
+    weight: NDArray[np.float32]  # (n,), mean of the last epochs, 1 on average; NaN without
+    quality: NDArray[np.float32]  # (n,)
+    predicted: NDArray[np.int64]  # (n,)
+    is_issue: NDArray[np.bool_]  # (n,)
+    noise_matrix: NDArray[np.float64]  # (K, K), rows: given
+    copies: list[NDArray[np.int64]]
+    detection: Detection | None
+    look: Look
+
+    @property
+    def estimated_wrong(self) -> int:
+        """How many labels are wrong, by the noise matrix."""
+        return int(wrong_per_class(self.samples.labels, self.noise_matrix).sum())
+
+    def ranked_issues(self) -> NDArray[np.int64]:
+        """Positions of the issues, the most suspicious first."""
+        found = np.flatnonzero(self.is_issue)
+        return found[np.argsort(self.quality[found], kind="stable")]
+
+    def summary(self) -> dict[str, Any]:
+        """For programs: the figures, without the rows."""
+        return {
+            "samples": len(self.samples),
+            "issues": int(self.is_issue.sum()),
+            "estimated_wrong": self.estimated_wrong,
+            "conflicting_copies": [self.samples.ids[group].tolist() for group in self.copies],
+            "classes": self.class_rows(),
+            "noise_matrix": self.noise_matrix.round(4).tolist(),
+            "detection": self.detection,
+        }
+
+    def class_rows(self) -> list[dict[str, Any]]:
+        """One row a class: its size, issues, mean quality, and what it is most often taken for."""
+        labels = self.samples.labels
+        rows = []
+        for k, name in enumerate(self.class_names):
+            member = labels == k
+            other = np.where(np.arange(len(self.class_names)) == k, -1, self.noise_matrix[k])
+            rival = int(other.argmax())
+            rows.append(
+                {
+                    "class": name,
+                    "samples": int(member.sum()),
+                    "issues": int(self.is_issue[member].sum()),
+                    "label_quality": float(self.quality[member].mean()) if member.any() else None,
+                    "estimated_wrong_share": float(1 - self.noise_matrix[k, k]),
+                    "most_likely_instead": self.class_names[rival] if other[rival] > 0 else None,
+                }
+            )
+        return rows
+
+
+def audit_run(folder: Path) -> Audit:
+    """Audit the training labels of the run in `folder`; one pass of its student over them."""
+    config = _config(folder)
+    set_up_torch(config)
+    problem = prepared(data_spec(config))
+    _refuse_changed(folder, config, problem)
+    seen = look(config, problem, folder / "best.safetensors")
+    return judge(problem, _weights(folder, config, problem), seen)
+
+
+def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:
+    """The audit of a problem from its weights (epochs, n) and the student's look at it."""
+    samples, p = problem.train, seen.probabilities
+    quality = get_label_quality_scores(samples.labels, weights, p)
+    matrix = noise_matrix(samples.labels, p)
+    predicted = p.argmax(axis=1)
+    issue = issues_among(samples.labels, predicted, quality, matrix)
+    true = problem.true_labels
+    return Audit(
+        class_names=problem.class_names,
+        samples=samples,
+        true_labels=true,
+        weight=np.full(len(samples), np.nan, np.float32)
+        if weights is None
+        else mean_weights(weights),
+        quality=quality,
+        predicted=predicted,
+        is_issue=issue,
+        noise_matrix=matrix,
+        copies=conflicting_copies(samples.content_hashes(), samples.labels),
+        detection=None if true is None else detection(samples.labels != true, quality, issue),
+        look=seen,
+    )
+
+
+def _config(folder: Path) -> RunConfig:
+    if not (folder / "config.toml").is_file():
+        raise UsageError(f"{folder} is not a run folder: it has no config.toml.")
+    if not (folder / RESULT).is_file():
+        raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
+    return read_config(folder / "config.toml")
+
+
+def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
+    """The data must still be what the run was trained on, or every row would be about another."""
+    train = method_for(config.method).problem(problem).train
+    with np.load(folder / "samples.npz", allow_pickle=False) as kept:
+        same = np.array_equal(kept["ids"], train.ids) and np.array_equal(
+            kept["labels"], train.labels
+        )
+    if not same:
+        raise DataError(
+            f"{config.data.name} no longer gives the samples and labels that {folder} was trained "
+            "on; restore the data, or train again."
+        )
+
+
+def _weights(folder: Path, config: RunConfig, problem: Problem) -> NDArray[np.float32] | None:
+    """The last epochs' weights (epochs, n); None where nobody weighed these samples.
+
+    A method may train on more than the doubtful samples: those come first.
+    """
+    if not (folder / "weights").is_dir():
+        return None
+    store = WeightStore(folder / "weights", len(method_for(config.method).problem(problem).train))
+    rows = [store.epoch(epoch)[: len(problem.train)] for epoch in store.epochs()[-LAST_EPOCHS:]]
+    return np.stack(rows) if rows else None

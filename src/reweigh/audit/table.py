@@ -1,0 +1,91 @@
+"""The audit as a table on disk, with cleanlab's column names."""
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.audit.run import Audit
+from reweigh.errors import DataError, UsageError
+
+COLUMNS = (
+    "index", "id", "name", "given_label", "predicted_label", "label_quality", "is_label_issue",
+    "weight",
+)  # fmt: skip
+CHUNK = 100_000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def write_table(audit: Audit, path: Path) -> None:
+    """Write one row a sample to a `.csv` or `.parquet` file, whole or not at all."""
+    writers = {".csv": _write_csv, ".parquet": _write_parquet}
+    if path.suffix.lower() not in writers:
+        raise UsageError(f"--out is {path}; expected a name that ends in .csv or .parquet.")
+    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    try:
+        writers[path.suffix.lower()](audit, beside)
+        os.replace(beside, path)
+    except OSError as error:
+        raise UsageError(f"Cannot write {path}: {error.strerror}.") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def inert(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: an apostrophe stands before = + - @."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _columns(audit: Audit, part: slice) -> dict[str, NDArray[Any]]:
+    """The columns of some rows, by name and in order."""
+    samples, classes = audit.samples, np.asarray(audit.class_names)
+    labels = samples.labels[part]
+    names = np.full(len(labels), "") if samples.names is None else samples.names[part]
+    return {
+        "index": np.arange(len(samples))[part],
+        "id": samples.ids[part],
+        "name": names,
+        "given_label": classes[labels],
+        "predicted_label": classes[audit.predicted[part]],
+        "label_quality": audit.quality[part],
+        "is_label_issue": audit.is_issue[part],
+        "weight": audit.weight[part],
+    }
+
+
+def _parts(size: int) -> Iterator[slice]:
+    return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
+
+
+def _write_csv(audit: Audit, path: Path) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for part in _parts(len(audit.samples)):
+            rows.writerows(zip(*map(_cells, _columns(audit, part).values()), strict=True))
+
+
+def _cells(column: NDArray[Any]) -> list[Any]:
+    """A column as cells: texts made inert, six figures of a number, nothing for NaN."""
+    if column.dtype.kind == "U":
+        return [inert(text) for text in column.tolist()]
+    if column.dtype.kind == "f":
+        return ["" if x != x else f"{x:.6g}" for x in column.tolist()]
+    return column.tolist()
+
+
+def _write_parquet(audit: Audit, path: Path) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise DataError(
+            "Writing Parquet needs pyarrow, which is not installed; "
+            "run `pip install 'reweigh[tables]'`, or name a .csv file."
+        ) from None
+    columns = _columns(audit, slice(0, len(audit.samples)))
+    pq.write_table(pa.table({name: pa.array(column) for name, column in columns.items()}), path)

@@ -1,0 +1,94 @@
+"""`reweigh audit`: which training labels of a run look wrong."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from reweigh.cli import options
+from reweigh.cli.screen import screen
+
+TOO_MANY = 6
+
+
+def audit(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Table to write, .csv or .parquet.", show_default="RUN/audit.csv"),
+    ] = None,
+    fail_above: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Leave with exit code 6 on more than N issues."),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Find the training labels that look wrong, with a quality score for every one.
+
+    The score is in 0 … 1, low is suspicious: half from the weights that the
+    teacher gave in the last epochs, half from what the student predicts. How
+    many labels of a class are wrong is estimated from the student's confidence;
+    that many, the lowest scores first, are issues. The table has cleanlab's
+    column names.
+
+    [bold]Examples[/bold]
+
+    reweigh audit runs/photos
+
+    reweigh audit runs/photos --out labels.parquet
+
+    reweigh audit runs/photos --fail-above 100 --json > audit.json
+    """
+    from reweigh.audit.run import audit_run
+    from reweigh.audit.table import write_table
+
+    found = audit_run(run)
+    path = out or run / "audit.csv"
+    write_table(found, path)
+    summary = {**found.summary(), "table": str(path)}
+    if as_json:
+        screen.show_json(summary)
+    else:
+        for part in _parts(summary):
+            screen.show(part)
+    if fail_above is not None and summary["issues"] > fail_above:
+        screen.complain(f"{summary['issues']} label issues are more than {fail_above}.")
+        raise typer.Exit(TOO_MANY)
+
+
+def _parts(summary: dict[str, Any]) -> list[Any]:
+    """What people read: the classes, then the figures."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    n, issues = summary["samples"], summary["issues"]
+    classes = Table(title=f"{issues:,} label issues among {n:,} samples")
+    for name in ("given label", "samples", "issues", "mean quality", "wrong, estimated", "mostly"):
+        classes.add_column(name, justify="left" if name in ("given label", "mostly") else "right")
+    for row in summary["classes"]:
+        quality = row["label_quality"]
+        classes.add_row(
+            escape(row["class"]),
+            f"{row['samples']:,}",
+            f"{row['issues']:,}",
+            "–" if quality is None else f"{quality:.3f}",
+            f"{row['estimated_wrong_share']:.1%}",
+            escape(row["most_likely_instead"] or "–"),
+        )
+    return [classes, *_sentences(summary)]
+
+
+def _sentences(summary: dict[str, Any]) -> list[str]:
+    n, wrong = summary["samples"], summary["estimated_wrong"]
+    lines = [f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%})."]
+    if groups := summary["conflicting_copies"]:
+        lines.append(f"Equal inputs with different labels: {len(groups):,} groups.")
+    if (truth := summary["detection"]) is not None:
+        lines.append(
+            f"Against the truth ({truth['wrong']:,} wrong): AUROC {truth['auroc']:.3f}, "
+            f"average precision {truth['average_precision']:.3f}, F1 {truth['f1']:.3f}."
+        )
+    return [*lines, f"Every label's score: {summary['table']}"]
