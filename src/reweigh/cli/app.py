@@ -12,7 +12,6 @@ import typer
 
 from reweigh import __version__
 from reweigh.cli.audit import audit
-from reweigh.cli.audit import audit
 from reweigh.cli.bench import bench
 from reweigh.cli.compare import compare
 from reweigh.cli.data import data
@@ -33,7 +32,6 @@ app = typer.Typer(
 app.command()(train)
 app.command()(compare)
 app.command()(demo)
-app.command()(audit)
 app.command()(audit)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
