@@ -94,32 +94,6 @@ def test_where_all_fail_the_first_error_is_raised(tmp_path: Path, monkeypatch) -
         compared(runs("uniform", "focal"), tmp_path)
 
 
-def test_cost_is_relative_to_plain_training_of_the_same_seed() -> None:
-    def row(method: str, seed: int, seconds: float) -> dict:
-        return {"method": method, "seed": seed, "train_seconds": seconds}
-
-    rows = [
-        row("uniform", 0, 2.0),
-        row("deep", 0, 3.0),
-        row("uniform", 1, 4.0),
-        row("deep", 1, 5.0),
-    ]
-    assert [r["cost"] for r in module._with_cost(rows)] == [1.0, 1.5, 1.0, 1.25]
-    other = [*rows[:3:2], row("deep", 7, 6.0)]
-    assert module._with_cost(other)[-1]["cost"] == 2.0  # the median of the plain ones
-    assert module._with_cost(rows[1::2])[0]["cost"] is None
-
-
-def test_the_table_has_mean_and_spread(tmp_path: Path) -> None:
-    def row(seed: int, error: float) -> dict:
-        errors = {"test_error_last": error, "test_error_best_by_trusted": 0.5}
-        return {"method": "uniform", "seed": seed, "cost": 1.0, "noise_auroc": None, **errors}
-
-    table = Comparison([row(0, 0.1), row(1, 0.2)], {}, tmp_path).table()
-    cells = [next(iter(column.cells)) for column in table.columns]
-    assert cells == ["uniform", "2", "15.00 ± 7.07", "50.00 ± 0.00", "1.00", "–"]
-
-
 def test_rows_have_what_programs_need(tmp_path: Path) -> None:
     found = compared(runs("uniform", "perfect-weights", seeds=2), tmp_path)
     assert [(r["method"], r["seed"]) for r in found.rows] == [

@@ -17,7 +17,9 @@ from reweigh.cli.compare import compare
 from reweigh.cli.data import data
 from reweigh.cli.demo import demo
 from reweigh.cli.doctor import doctor
+from reweigh.cli.report import report
 from reweigh.cli.screen import report_unexpected, screen
+from reweigh.cli.table import table
 from reweigh.cli.train import train
 from reweigh.errors import ReweighError
 
@@ -31,8 +33,10 @@ app = typer.Typer(
 )
 app.command()(train)
 app.command()(compare)
+app.command()(table)
 app.command()(demo)
 app.command()(audit)
+app.command()(report)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
 app.command()(doctor)

@@ -1,0 +1,33 @@
+"""`reweigh table`: the table of a comparison that is finished, or as far as it is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reweigh.cli import options
+from reweigh.cli.screen import screen
+
+
+def table(
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `reweigh compare` filled.")],
+    markdown: Annotated[bool, typer.Option("--markdown", help="For a page.")] = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show what a comparison has found so far, without running anything.
+
+    [bold]Example[/bold]
+
+    reweigh table runs/compare_mnist5k_0f3a9c1d --markdown
+    """
+    from reweigh.training.comparison import read_comparison
+
+    found = {folder: read_comparison(folder) for folder in folders}
+    if as_json:
+        screen.show_json({str(folder): one.outcome() for folder, one in found.items()})
+        return
+    for folder, one in found.items():
+        screen.show(f"{folder.name}\n\n{one.markdown()}\n" if markdown else one.table())
