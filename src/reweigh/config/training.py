@@ -56,6 +56,9 @@ class TrainingConfig(Section):
     channels_last: bool = False
     """Images in channels_last memory format."""
 
+    checkpoint_every: int = Field(default=1, ge=1, le=100_000)
+    """Epochs between checkpoints; the last one is always saved, and a run that is asked to stop."""
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.nesterov and (self.optimizer != "sgd" or self.momentum == 0):

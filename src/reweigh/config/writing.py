@@ -11,6 +11,7 @@ from reweigh.config.run import RunConfig
 from reweigh.config.section import Section, allowed_range, meaning
 
 _ELSEWHERE = {"device", "threads"}  # where and how fast it runs: recorded in env.json
+_WITHOUT_EFFECT = {"data": "dir", "training": "checkpoint_every"}
 
 
 def plain_values(config: Section) -> dict[str, Any]:
@@ -54,9 +55,11 @@ def run_id(config: RunConfig) -> str:
     """Sixteen hex digits of the SHA-256 of what defines the result.
 
     Left out: the device and the thread count, which change the last bits but not the experiment,
-    and the folder in which a data set's files were found. So a table may be finished elsewhere.
+    the folder in which a data set's files were found, and how often a checkpoint is written. So a
+    table may be finished elsewhere.
     """
     values = {k: v for k, v in plain_values(config).items() if k not in _ELSEWHERE}
-    values["data"] = {k: v for k, v in values["data"].items() if k != "dir"}
+    for section, idle in _WITHOUT_EFFECT.items():
+        values[section] = {k: v for k, v in values[section].items() if k != idle}
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

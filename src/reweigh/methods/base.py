@@ -71,6 +71,13 @@ class Method:
     def prepare(self, trial: Trial) -> None:
         """Learn from trials before the run, where a method needs whole trainings."""
 
+    def state_dict(self) -> dict[str, Any]:
+        """What `prepare` has learned so far beside the teacher, as plain values."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from there: `prepare` is called next, unless it was over."""
+
     def reweigher(self, setting: Setting) -> Reweigher:
         """The loop's reweigher."""
         raise NotImplementedError

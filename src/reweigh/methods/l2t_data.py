@@ -25,6 +25,7 @@ batches. Our choices:
 """
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -166,25 +167,59 @@ class L2TData(Method):
     """`episodes` trial trainings teach the policy; the run itself follows it unchanged."""
 
     policy: KeepPolicy | None = None
+    learner: Reinforce | None = None
+    marks: tuple[float, ...] = ()
+    total = 0  # N: samples shown in a training, kept or not
+    episode = 0
     learning = False
 
     def prepare(self, trial: Trial) -> None:
         """REINFORCE over whole trainings of fresh students."""
-        c = self.config
         self.learning = True
-        first = trial(0)
-        assert self.policy is not None
-        total = int(self.filter.counts[0])  # N: samples shown in a training, kept or not
-        marks = [share * max(accuracy for _, accuracy in first) for share in c.thresholds]
-        learner = Reinforce(
-            self.policy,
-            lr=c.teacher_lr,
-            baseline=speed_reward(first, marks, total),
-            decay=c.baseline_decay,
-        )
-        for episode in range(1, c.episodes):
-            learner.update(speed_reward(trial(episode), marks, total))
+        while self.episode < max(1, self.config.episodes):
+            self._learn(trial(self.episode))
+            self.episode += 1
         self.learning = False
+
+    def _learn(self, history: list[tuple[int, float]]) -> None:
+        """The first episode sets marks and baseline, each other one moves the policy."""
+        if self.learner is not None:
+            self.learner.update(speed_reward(history, list(self.marks), self.total))
+            return
+        self.total = int(self.filter.counts[0])
+        best = max(accuracy for _, accuracy in history)
+        self.marks = tuple(share * best for share in self.config.thresholds)
+        self.learner = self._reinforce(speed_reward(history, list(self.marks), self.total))
+
+    def _reinforce(self, baseline: float) -> Reinforce:
+        assert self.policy is not None
+        c = self.config
+        return Reinforce(self.policy, lr=c.teacher_lr, baseline=baseline, decay=c.baseline_decay)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The policy, the score of the episode under way, and what REINFORCE remembers."""
+        if self.policy is None:
+            return {}
+        return {
+            "policy": self.policy.state_dict(),
+            "score": [p.grad for p in self.policy.parameters()],
+            "baseline": None if self.learner is None else self.learner.baseline,
+            "marks": list(self.marks),
+            "total": self.total,
+            "episode": self.episode,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        size = state["policy"]["net.0.weight"].shape[1]
+        self.policy = KeepPolicy(size, self.config.policy, self.config.keep_bias)
+        self.policy.load_state_dict(state["policy"])
+        if state["baseline"] is not None:
+            self.learner = self._reinforce(state["baseline"])
+        for p, score in zip(self.policy.parameters(), state["score"], strict=True):
+            p.grad = None if score is None else score.to(p.device)
+        self.marks, self.total = tuple(state["marks"]), state["total"]
+        self.episode = state["episode"]
 
     def reweigher(self, setting: Setting) -> Reweigher:
         """Training under the present policy, which all students of this method share."""

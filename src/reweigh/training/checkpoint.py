@@ -165,7 +165,10 @@ def _name(step: int) -> str:
 
 
 def _packed(tensors: dict[str, Tensor]) -> bytes:
-    return save_tensors({name: t.detach().cpu().contiguous() for name, t in tensors.items()})
+    """Copied, because safetensors refuses tied parameters, which share their memory."""
+    return save_tensors(
+        {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
+    )
 
 
 def _pickled(state: dict[str, Any]) -> bytes:

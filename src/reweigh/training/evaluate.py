@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from reweigh.training import signals
 from reweigh.training.pool import Pool
 
 CHUNK = 1000
@@ -20,6 +21,7 @@ def predictions(
     try:
         parts = []
         for positions in torch.arange(len(pool), device=pool.labels.device).split(CHUNK):
+            signals.check()
             x, _ = pool.batch(positions, train=False)
             parts.append(forward(student, x).argmax(1))
     finally:

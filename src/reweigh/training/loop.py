@@ -1,16 +1,24 @@
-"""The one training loop: every method, every task goes through it."""
+"""The one training loop: every method, every task goes through it.
+
+It can be left, and taken up again, between any two steps. What follows from a step (the trusted
+error, the best student so far, the report) is not saved half done: it is done again.
+"""
 
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from reweigh.errors import InterruptedRun
+from reweigh.training import signals
 from reweigh.training.evaluate import error
 from reweigh.training.pool import order, split
 from reweigh.training.progress import Progress, SilentProgress, stretch
+from reweigh.training.spikes import SpikeWatch
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.workshop import Workshop
 
@@ -44,6 +52,17 @@ class Loop:
     weights: WeightStore | None = None
     progress: Progress = field(default_factory=SilentProgress)
     tell: Callable[[EpochReport], None] = lambda report: None
+    save: Callable[["Loop"], None] = lambda loop: None
+    """Called at ends of epochs, and when the loop is asked to stop; always between two steps."""
+    warn: Callable[[str], None] = lambda text: None
+    done: int = 0
+    """Steps."""
+    reported: int = 0
+    """Epochs."""
+    losses: list[Tensor] = field(default_factory=list)
+    shares: list[Tensor] = field(default_factory=list)
+    """Of the steps since the last report."""
+    spikes: SpikeWatch = field(default_factory=SpikeWatch)
     best_error: float = math.inf
     best_epoch: int = -1
     best_state: Best = field(default_factory=dict)
@@ -52,35 +71,48 @@ class Loop:
     """Samples that weighed anything so far, ()."""
 
     def run(self) -> None:
-        """All epochs."""
+        """All epochs that are left."""
         shop = self.shop
         shop.student.train()
         epochs = shop.config.training.epochs
         with stretch(self.progress, f"training, {epochs} epochs", shop.steps):
-            for epoch in range(epochs):
-                self.tell(self.epoch(epoch))
+            self.progress.advance(self.done)
+            try:
+                while self.reported < epochs:
+                    self.tell(self.epoch(self.reported))
+            except InterruptedRun:
+                self.save(self)
+                raise
 
     def epoch(self, epoch: int) -> EpochReport:
-        """One epoch of steps, then the trusted error."""
-        losses, shares = [], []
-        if self.weights is not None:
-            self.weights.begin(epoch)
-        for step in range(
-            epoch * self.shop.steps_per_epoch, (epoch + 1) * self.shop.steps_per_epoch
-        ):
-            loss, share = self.step(step)
-            losses.append(loss)
-            shares.append(share)
-        if self.weights is not None:
-            self.weights.end()
+        """The steps that are left of an epoch, then the trusted error."""
+        end = (epoch + 1) * self.shop.steps_per_epoch
+        if self.done < end:
+            self._steps_until(epoch, end)
+        every, epochs = self.shop.config.training.checkpoint_every, self.shop.config.training.epochs
+        if (epoch + 1) % every == 0 or epoch + 1 == epochs:
+            self.save(self)
         trusted = error(self.shop.student, self.shop.trusted, self.shop.forward)
         self._remember(epoch, trusted)
-        mean_loss, mean_share = torch.stack(losses).mean(), torch.stack(shares).mean()
-        lr = self.shop.optimizer.param_groups[0]["lr"]
-        done = (epoch + 1) * self.shop.steps_per_epoch
-        return EpochReport(
-            epoch, done, mean_loss.item(), trusted, mean_share.item(), float(lr), self.seconds
-        )
+        return self._report(epoch, trusted)
+
+    def _steps_until(self, epoch: int, end: int) -> None:
+        if self.weights is not None and not self.weights.is_open:
+            self.weights.begin(epoch)
+        while self.done < end:
+            signals.check()
+            loss, share = self.step(self.done)
+            self.losses.append(loss)
+            self.shares.append(share)
+            self.done += 1
+        if self.weights is not None:
+            self.weights.end()
+
+    def _report(self, epoch: int, trusted: float) -> EpochReport:
+        loss, share = torch.stack(self.losses).mean(), torch.stack(self.shares).mean()
+        self.losses, self.shares, self.reported = [], [], epoch + 1
+        lr = float(self.shop.optimizer.param_groups[0]["lr"])
+        return EpochReport(epoch, self.done, loss.item(), trusted, share.item(), lr, self.seconds)
 
     def step(self, step: int) -> tuple[Tensor, Tensor]:
         """One step of the student; mean loss and effective share of its batch, both ()."""
@@ -95,9 +127,19 @@ class Loop:
         if self.weights is not None:
             self.weights.put(ids, outcome.weights * n)
         self.progress.advance()
-        w = outcome.weights
+        mean, w = outcome.losses.mean(), outcome.weights
+        self._watch(mean, ids)
         self.samples_used = self.samples_used.to(w.device) + (w > 0).sum()
-        return outcome.losses.mean(), w.sum().square() / (n * w.square().sum()).clamp_min(1e-38)
+        return mean, w.sum().square() / (n * w.square().sum()).clamp_min(1e-38)
+
+    def _watch(self, loss: Tensor, ids: Tensor) -> None:
+        """The loss is known to be finite, so a GPU has been waited for already."""
+        usual = self.spikes.median_before(value := float(loss))
+        if usual is not None:
+            self.warn(
+                f"the loss of step {self.done + 1} leaps to {value:.4g} (median of the last "
+                f"steps: {usual:.4g}); samples {ids.tolist()}"
+            )
 
     def _positions(self, step: int) -> tuple[Tensor, int]:
         """The batch of a step: its place in its pass over the training set, and the pass."""
@@ -117,3 +159,17 @@ class Loop:
             self.best_error, self.best_epoch = trusted_error, epoch
             state = self.shop.student.state_dict()
             self.best_state = {name: value.detach().clone() for name, value in state.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loop stands and what it has gathered, as plain values."""
+        names = ("done", "reported", "best_error", "best_epoch", "best_state", "seconds")
+        return {name: getattr(self, name) for name in names} | {
+            "losses": list(self.losses),
+            "shares": list(self.shares),
+            "samples_used": self.samples_used,
+            "spikes": list(self.spikes.losses),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Stand where another loop stood."""
+        vars(self).update(state | {"spikes": SpikeWatch(state["spikes"])})

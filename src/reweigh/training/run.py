@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,21 @@ from rich.table import Table
 from safetensors.torch import save_file
 from sklearn.metrics import roc_auc_score
 
-from reweigh.config import RunConfig, run_id
+from reweigh.config import RunConfig, read_config, run_id
 from reweigh.data.prepare import DataSpec, prepare
 from reweigh.data.samples import Problem
-from reweigh.errors import DivergedError
-from reweigh.methods import Method, method_for
+from reweigh.errors import DivergedError, InterruptedRun, UsageError
+from reweigh.methods import method_for
+from reweigh.training import signals
 from reweigh.training.evaluate import error
+from reweigh.training.keeper import Keeper
 from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.problem import data_spec
 from reweigh.training.progress import Progress
-from reweigh.training.run_folder import RunFolder, write_atomically
+from reweigh.training.run_folder import RunFolder, read_status, write_atomically
+from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
-from reweigh.training.workshop import Workshop
+from reweigh.training.workshop import Workshop, choose_device
 
 RESULT = "result.json"
 
@@ -69,24 +73,76 @@ def train(
     config: RunConfig, folder: Path, progress: Progress, command: Sequence[str] = ("reweigh",)
 ) -> RunResult:
     """Train one student into `folder`, which is made and never overwritten."""
-    set_up_torch(config)
-    problem = prepared(data_spec(config))
-    method = method_for(config.method)
-    with RunFolder.create(folder, config, command) as home:
-        try:
-            return _train(config, problem, method, home, progress)
-        except DivergedError as diverged:
-            home.log(f"stopped: {diverged}")
-            raise
+    with signals.listening(), _way_on(folder):
+        set_up_torch(config)
+        problem = prepared(data_spec(config))
+        signals.check()
+        with RunFolder.create(folder, config, command) as home:
+            return _run(config, problem, home, progress)
+
+
+def resume(
+    folder: Path, progress: Progress, *, threads: int | None = None, allow_drift: bool = False
+) -> RunResult:
+    """Continue a run where it was saved, to the bits of a run in one piece; a done one is read."""
+    if read_status(folder) == "done":
+        return RunResult(**json.loads((folder / RESULT).read_text()), folder=str(folder))
+    config = settings_of(folder)
+    if threads is not None:
+        config = config.model_copy(update={"threads": threads})
+    with signals.listening(), _way_on(folder):
+        set_up_torch(config)
+        problem = prepared(data_spec(config))
+        signals.check()
+        with RunFolder.reopen(folder) as home:
+            return _run(config, problem, home, progress, allow_drift=allow_drift)
+
+
+def settings_of(folder: Path) -> RunConfig:
+    """The settings of the run in `folder`."""
+    if not (folder / "config.toml").is_file():
+        raise UsageError(f"{folder} is not a run folder: it has no config.toml.")
+    return read_config(folder / "config.toml")
+
+
+@contextmanager
+def _way_on(folder: Path) -> Iterator[None]:
+    """Tell who stops a run how to go on; the folder itself holds no path."""
+    try:
+        yield
+    except InterruptedRun as stopped:
+        there = (folder / "config.toml").is_file()
+        way = f"Continue with: reweigh resume {folder}" if there else "Nothing was written yet."
+        raise InterruptedRun(f"{stopped} {way}") from None
+
+
+def _run(
+    config: RunConfig,
+    problem: Problem,
+    home: RunFolder,
+    progress: Progress,
+    *,
+    allow_drift: bool = False,
+) -> RunResult:
+    try:
+        return _train(config, problem, home, progress, allow_drift)
+    except DivergedError as diverged:
+        home.log(f"stopped: {diverged}")
+        raise
 
 
 def _train(
-    config: RunConfig, problem: Problem, method: Method, home: RunFolder, progress: Progress
+    config: RunConfig, problem: Problem, home: RunFolder, progress: Progress, allow_drift: bool
 ) -> RunResult:
+    method = method_for(config.method)
     _write_labels(home.path, method.problem(problem), problem.class_names)
     home.log(json.dumps(problem.record))
-    spent = _Trials(config, problem, method, progress)
-    method.prepare(spent)
+    trials = Trials(config, problem, method, progress)
+    keeper = Keeper(home, problem, method, trials, choose_device(config.device))
+    keeper.take_up(allow_drift=allow_drift)
+    trials.restore, trials.save = keeper.restore, keeper.save
+    if keeper.in_trials:
+        method.prepare(trials)
     shop = Workshop(config, problem, method)
     weighs = shop.reweigher.teacher is not None
     store = WeightStore(home.weights, len(shop.train)) if weighs else None
@@ -98,9 +154,10 @@ def _train(
             f"trusted error {report.trusted_error:.2%}"
         )
 
-    loop = Loop(shop, store, progress, tell)
+    loop = Loop(shop, store, progress, tell, keeper.save, home.log)
+    keeper.restore(loop)
     loop.run()
-    result = _result(config, home, loop, store, spent.seconds)
+    result = _result(config, home, loop, store, trials.seconds)
     kept = {name: value for name, value in asdict(result).items() if name != "folder"}
     write_atomically(home.path / RESULT, json.dumps(kept, indent=2) + "\n")
     return result
@@ -146,30 +203,6 @@ def _auroc(store: WeightStore | None, right: torch.Tensor | None, n: int) -> flo
     if truth[seen].all() or not truth[seen].any():
         return None
     return float(roc_auc_score(truth[seen], weights[seen]))
-
-
-class _Trials:
-    """Short trainings of fresh students under a method, for methods that learn from several."""
-
-    def __init__(
-        self, config: RunConfig, problem: Problem, method: Method, progress: Progress
-    ) -> None:
-        self.config, self.problem, self.method = config, problem, method
-        self.progress = progress
-        self.seconds = 0.0
-
-    def __call__(self, number: int) -> list[tuple[int, float]]:
-        """Train once, with a seed of the trial's own for student and order of samples."""
-        config = self.config.model_copy(update={"seed": self.config.seed + 7919 * (number + 1)})
-        loop = Loop(Workshop(config, self.problem, self.method))
-        history: list[tuple[int, float]] = []
-        loop = replace(
-            loop, tell=lambda r: history.append((int(loop.samples_used), 1 - r.trusted_error))
-        )
-        loop.run()
-        self.seconds += loop.seconds
-        self.progress.note(f"trial {number + 1}: trusted accuracy {history[-1][1]:.2%}")
-        return history
 
 
 def rehearse(config: RunConfig, progress: Progress) -> "Rehearsal":

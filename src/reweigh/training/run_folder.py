@@ -7,6 +7,7 @@
     status.json     running | done | interrupted | failed, and why
     log.txt         what was said
     weights/        sample weights, one file an epoch
+    checkpoints/    the last two, to go on from
     lock            held while a process writes
 
 A folder is born whole (made beside, then renamed), never overwritten, and holds no path to itself,
@@ -28,7 +29,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TextIO
 
 from reweigh.config import RunConfig, run_id, to_toml
-from reweigh.errors import DataError, InterruptedRun, UsageError
+from reweigh.errors import CheckpointError, DataError, InterruptedRun, UsageError
 from reweigh.training.environment import environment
 
 Status = Literal["running", "done", "interrupted", "failed"]
@@ -98,6 +99,18 @@ class RunFolder:
         finite = {name: _finite(value) for name, value in row.items()}
         _append(self._metrics, json.dumps(finite, allow_nan=False))
 
+    def metrics_length(self) -> int:
+        """Bytes of metrics.jsonl, all of them on the disk."""
+        os.fsync(self._metrics.fileno())
+        return (self.path / "metrics.jsonl").stat().st_size
+
+    def rewind_metrics(self, length: int) -> None:
+        """Forget the rows behind `length`: they are written again."""
+        file = self.path / "metrics.jsonl"
+        if file.stat().st_size < length:
+            raise CheckpointError(f"{file} is shorter than when the checkpoint was written.")
+        os.truncate(file, length)
+
     def log(self, text: str) -> None:
         """Append a line with the time to log.txt."""
         _append(self._log, f"{_now()} {text}")
@@ -107,8 +120,9 @@ class RunFolder:
         state = {"status": word, "reason": reason, "time": _now()}
         write_atomically(self.path / "status.json", json.dumps(state, indent=2) + "\n")
 
-    def _has_no_metrics(self) -> bool:
-        return (self.path / "metrics.jsonl").stat().st_size == 0
+    def _holds_nothing(self) -> bool:
+        no_metrics = (self.path / "metrics.jsonl").stat().st_size == 0
+        return no_metrics and not (self.path / "checkpoints").exists()
 
     def close(self) -> None:
         """Close the files and let another writer in."""
@@ -124,7 +138,7 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, UsageError | DataError) and self._has_no_metrics():
+        if isinstance(error, UsageError | DataError) and self._holds_nothing():
             self.close()
             shutil.rmtree(self.path)
             return
@@ -132,6 +146,12 @@ class RunFolder:
         word: Status = "done" if error is None else "interrupted" if stopped else "failed"
         self.status(word, "" if error is None else f"{type(error).__name__}: {error}")
         self.close()
+
+
+def folder_of(config: RunConfig, root: Path = Path("runs")) -> Path | None:
+    """The newest folder under `root` of a run with these settings, finished or not."""
+    found = sorted(root.glob(f"*_{run_id(config)[:8]}/config.toml"))
+    return found[-1].parent if found else None
 
 
 def read_status(path: Path) -> str | None:

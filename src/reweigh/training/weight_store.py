@@ -9,6 +9,7 @@ step touches only its batch. NaN means "not seen in this epoch". An epoch's file
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,17 +33,32 @@ class WeightStore:
         self._pending: list[tuple[Tensor, Tensor]] = []
         folder.mkdir(parents=True, exist_ok=True)
 
-    def begin(self, epoch: int, resume: bool = False) -> None:
-        """Open an epoch for writing; `resume` keeps what an interrupted process had already put."""
-        part = self._part(epoch)
+    @property
+    def is_open(self) -> bool:
+        """Whether an epoch is being written."""
+        return self._map is not None
+
+    def begin(self, epoch: int) -> None:
+        """Open an epoch for writing, with no sample seen yet."""
         self._pending.clear()
-        if resume and part.is_file():
-            self._map = _mapped(part, "r+", self.size)
-        else:
-            self._map = open_memmap(part, mode="w+", dtype=np.float32, shape=(self.size,))
-            for chunk in _chunks(self.size):
-                self._map[chunk] = np.nan
+        self._map = open_memmap(self._part(epoch), mode="w+", dtype=np.float32, shape=(self.size,))
+        for chunk in _chunks(self.size):
+            self._map[chunk] = np.nan
         self._epoch = epoch
+
+    def state_dict(self) -> dict[str, Any]:
+        """The epoch under way, if there is one, with its weights so far: 4N bytes."""
+        self.flush()
+        values = None if self._map is None else torch.from_numpy(np.array(self._map))
+        return {"epoch": self._epoch, "values": values}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on in the epoch that was under way; whatever the files of it hold is replaced."""
+        if state["epoch"] is None or state["values"] is None:
+            return
+        self.begin(state["epoch"])
+        self.put(torch.arange(self.size), state["values"])
+        self.flush()
 
     def put(self, ids: Tensor, weights: Tensor) -> None:
         """Note the weights (n,) of the samples `ids` (n,), from any device; O(n).

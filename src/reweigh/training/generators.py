@@ -1,0 +1,36 @@
+"""The states of all global random generators, by name, as plain values.
+
+Our own choices (order, augmentation, trusted batches, noise) are functions of seed and position and
+need no state. A student may draw by itself: dropout from torch, anything else from numpy or Python.
+"""
+
+import random
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def generator_states(device: torch.device) -> dict[str, Any]:
+    """States of torch on the CPU and on `device`, of numpy and of Python."""
+    name, keys, *rest = np.random.get_state()
+    version, numbers, gauss = random.getstate()
+    states: dict[str, Any] = {
+        "torch": torch.get_rng_state(),
+        "numpy": [str(name), torch.from_numpy(np.asarray(keys, np.int64)), *rest],
+        "python": [version, list(numbers), gauss],
+    }
+    if device.type != "cpu":
+        states["device"] = torch.get_device_module(device).get_rng_state(device)
+    return states
+
+
+def set_generator_states(states: dict[str, Any], device: torch.device) -> None:
+    """Put them back."""
+    torch.set_rng_state(states["torch"])
+    name, keys, *rest = states["numpy"]
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
+    version, numbers, gauss = states["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    if device.type != "cpu":
+        torch.get_device_module(device).set_rng_state(states["device"], device)

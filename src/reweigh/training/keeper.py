@@ -1,0 +1,141 @@
+"""What a run is between two steps: gathered for a checkpoint, and put back to the bit."""
+
+import hashlib
+import json
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reweigh import __version__
+from reweigh.data.samples import Problem
+from reweigh.errors import CheckpointError, DivergedError
+from reweigh.methods import Method
+from reweigh.training.checkpoint import Checkpoint, Checkpoints
+from reweigh.training.generators import generator_states, set_generator_states
+from reweigh.training.loop import Loop
+from reweigh.training.run_folder import RunFolder
+from reweigh.training.trials import Trials
+
+_FIXED = {"data": "the data have changed", "device": "it was trained on another kind of device"}
+
+
+class Keeper:
+    """Saves the loops of one run and takes up what was saved: trials, then the run itself."""
+
+    def __init__(
+        self,
+        home: RunFolder,
+        problem: Problem,
+        method: Method,
+        trials: Trials,
+        device: torch.device,
+    ) -> None:
+        self.home, self.method, self.trials = home, method, trials
+        self.made_with = made_with(problem, device)
+        self.checkpoints = Checkpoints(home.path / "checkpoints")
+        self.found = self.checkpoints.newest(device)
+
+    def take_up(self, *, allow_drift: bool) -> None:
+        """Before anything is built: check what was found, and put back what is not a loop's own."""
+        self.home.rewind_metrics(self.found.state["metrics"] if self.found else 0)
+        if self.found is None:
+            return
+        self.home.log(f"continued from the checkpoint at step {self.found.step}")
+        for drift in _drifts(self.found, self.made_with, allow_drift):
+            self.home.log(f"allowed: {drift}; the last bits may differ from a run in one piece")
+        self.method.load_state_dict(self.found.state["method"])
+        self.trials.load_state_dict(self.found.state["trials"])
+
+    @property
+    def in_trials(self) -> bool:
+        """Whether the method's trials are still to be done, or to be finished."""
+        return self.found is None or self.trials.number is not None
+
+    def restore(self, loop: Loop) -> None:
+        """Put back the loop that was saved; the next ones begin at their beginning."""
+        if self.found is None:
+            return
+        state, shop = self.found.state, loop.shop
+        shop.student.load_state_dict(self.found.student)
+        shop.optimizer.load_state_dict(state["optimizer"])
+        shop.scheduler.load_state_dict(state["scheduler"])
+        shop.reweigher.load_state_dict(state["reweigher"])
+        if shop.reweigher.engine is not None:
+            shop.reweigher.engine.trajectory = state["trajectory"]
+        if loop.weights is not None:
+            loop.weights.load_state_dict(state["weights"])
+        loop.load_state_dict(state["loop"])
+        set_generator_states(state["generators"], shop.device)
+        self.found = None
+
+    def save(self, loop: Loop) -> None:
+        """Write a checkpoint, unless there is one of this very step."""
+        step = self.trials.steps + loop.done
+        if self.checkpoints.has(step):
+            return
+        student, state = loop.shop.student.state_dict(), self._state(loop)
+        refuse_non_finite("student", student)
+        refuse_non_finite("student's optimizer", state["optimizer"])
+        refuse_non_finite("teacher's optimizer", state["reweigher"].get("teacher_optimizer"))
+        teacher = loop.shop.reweigher.teacher
+        refuse_non_finite("teacher", dict(teacher.named_parameters()) if teacher else None)
+        self.checkpoints.save(step, student, state, self.made_with)
+
+    def _state(self, loop: Loop) -> dict[str, Any]:
+        shop = loop.shop
+        engine = shop.reweigher.engine
+        return {
+            "optimizer": shop.optimizer.state_dict(),
+            "scheduler": shop.scheduler.state_dict(),
+            "reweigher": shop.reweigher.state_dict(),
+            "trajectory": None if engine is None else engine.trajectory,
+            "loop": loop.state_dict(),
+            "weights": None if loop.weights is None else loop.weights.state_dict(),
+            "method": self.method.state_dict(),
+            "trials": self.trials.state_dict(),
+            "generators": generator_states(shop.device),
+            "metrics": self.home.metrics_length(),
+        }
+
+
+def made_with(problem: Problem, device: torch.device) -> dict[str, Any]:
+    """What must be the same for the same bits."""
+    record = json.dumps(problem.record, sort_keys=True)
+    return {
+        "reweigh": __version__,
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "device": device.type,
+        "data": hashlib.sha256(record.encode()).hexdigest()[:16],
+    }
+
+
+def _drifts(found: Checkpoint, now: dict[str, Any], allow: bool) -> list[str]:
+    """In what the process that saved differs from this one."""
+    names = [name for name in now if found.made_with.get(name) != now[name]]
+    for name in names:
+        if name in _FIXED:
+            raise CheckpointError(
+                f"The run cannot be continued: {_FIXED[name]} ({name} {found.made_with.get(name)}, "
+                f"now {now[name]})."
+            )
+    drifts = [f"{name} was {found.made_with.get(name)} and is {now[name]}" for name in names]
+    if drifts and not allow:
+        raise CheckpointError(
+            f"The run would not go on to the same bits: {', '.join(drifts)}; continue it under what "
+            "it had (--threads sets the threads), or give --allow-drift."
+        )
+    return drifts
+
+
+def refuse_non_finite(where: str, values: Any, name: str = "") -> None:
+    """Stop before a checkpoint is written that no run could go on from."""
+    if isinstance(values, dict):
+        for key, value in values.items():
+            refuse_non_finite(where, value, f"{name}.{key}" if name else str(key))
+    elif isinstance(values, Tensor) and not bool(torch.isfinite(values).all()):
+        raise DivergedError(
+            f"{name!r} of the {where} is not finite and was not saved: lower the learning rate, or "
+            "clip the gradient; the checkpoint before it is intact."
+        )
