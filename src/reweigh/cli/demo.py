@@ -2,6 +2,7 @@
 
 from reweigh.cli import options
 from reweigh.cli.compare import compare
+from reweigh.cli.screen import screen
 
 
 def demo(
@@ -16,7 +17,8 @@ def demo(
 
     The images come inside a dependency, so nothing is fetched. Plain training
     believes every label; trusted-only learns from the few checked ones; the
-    teacher learns which labels to believe.
+    teacher learns which labels to believe. A page that shows it all is
+    written beside the runs.
 
     [bold]Example[/bold]
 
@@ -31,3 +33,16 @@ def demo(
         out=out,
         as_json=as_json,
     )
+    _show_report()
+
+
+def _show_report() -> None:
+    """Write the page beside the runs and say where it is, or what it needs."""
+    from reweigh.report.write import missing_packages, read_report, write_report
+
+    assert screen.folder is not None, "compare says where its runs are"
+    if (missing := missing_packages()) is not None:
+        screen.say(missing)
+        return
+    page = write_report(read_report([screen.folder]), screen.folder / "report")
+    screen.say(f"The report is at {page}")

@@ -1,0 +1,60 @@
+"""`reweigh report`: what runs came to, as a page to look at and to send."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reweigh.cli import options
+from reweigh.cli.screen import screen
+
+
+class Format(StrEnum):
+    """File formats of figures for papers."""
+
+    svg = "svg"
+    pdf = "pdf"
+
+
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or of a comparison.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write.", show_default="report in the first RUN")
+    ] = None,
+    figures: Annotated[
+        Format | None, typer.Option(help="Also write the figures for a paper.")
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a page that shows what runs came to; it opens by double click, without network.
+
+    The answer first, then learning curves, weights, internal states, which
+    class is taken for which, the most suspicious samples with given and
+    suggested label, and all that is needed to do it again.
+
+    [bold]Examples[/bold]
+
+    reweigh report runs/photos
+
+    reweigh report runs/compare_mnist5k --out to-send --figures pdf
+    """
+    from reweigh.report.write import read_report, write_report
+
+    found = read_report(runs)
+    folder = out or runs[0] / "report"
+    page = write_report(found, folder)
+    written = [page]
+    if figures is not None:
+        from reweigh.report.figures import write_figures
+
+        written += write_figures(found, folder / "figures", figures.value)
+    if as_json:
+        screen.show_json({"page": str(page), "files": [str(path) for path in written]})
+    else:
+        screen.show(f"The report is at {page}")

@@ -1,0 +1,78 @@
+"""Charts as plotly.js descriptions: plain values, drawn by the page. Here: methods and curves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reweigh.report.colours import colour, symbol
+from reweigh.report.runs import Run
+from reweigh.report.words import on_chart
+
+Trace = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: what it is called, what it shows in a sentence (also its alternative text)."""
+
+    key: str
+    title: str
+    caption: str
+    data: list[Trace]
+    layout: dict[str, Any]
+
+
+def methods_chart(rows: Sequence[dict[str, Any]]) -> Chart:
+    """Test error of each method, with its spread."""
+    names = [on_chart(row["method"]) for row in rows]
+    spread = {"type": "data", "array": [row["last"][1] for row in rows], "visible": True}
+    bars = {
+        "type": "bar", "orientation": "h", "y": names, "error_x": spread,
+        "x": [round(row["last"][0], 3) for row in rows], "marker": {"color": colour(0)},
+    }  # fmt: skip
+    layout = {
+        "xaxis": {"title": {"text": "test error after the last epoch, %"}, "rangemode": "tozero"},
+        "yaxis": {"autorange": "reversed", "type": "category"},
+        "height": 120 + 34 * len(rows),
+    }
+    lowest = f"Lowest: {rows[0]['method']}, {rows[0]['last'][0]:.2f} %."
+    several = all(row["seeds"] > 1 for row in rows)
+    caption = f"{lowest} {'Whiskers: one deviation.' if several else 'One seed shows no spread.'}"
+    return Chart("methods", "Test error by method", caption, [bars], layout)
+
+
+def curve_charts(runs: Sequence[Run]) -> list[Chart]:
+    """Trusted error, training loss and effective share by epoch, one line a run."""
+    wanted = (
+        (
+            "trusted_error",
+            "Trusted error",
+            "Share of the trusted samples that the student gets wrong.",
+        ),
+        ("train_loss", "Training loss", "Mean loss before weighing, wrong labels included."),
+        ("effective_share", "Effective share", "Share of a batch that weighs in; 1: all alike."),
+    )
+    return [_curve(runs, key, title, caption) for key, title, caption in wanted]
+
+
+def _curve(runs: Sequence[Run], key: str, title: str, caption: str) -> Chart:
+    methods = list(dict.fromkeys(run.row for run in runs))
+    lines = []
+    for run in runs:
+        k = methods.index(run.row)
+        first = all(other["legendgroup"] != run.row for other in lines)
+        rows = [row for row in run.metrics if key in row]
+        lines.append(
+            {
+                "type": "scatter", "mode": "lines+markers", "name": on_chart(run.row),
+                "legendgroup": run.row, "showlegend": first,
+                "x": [row["epoch"] + 1 for row in rows], "y": [row[key] for row in rows],
+                "line": {"color": colour(k), "width": 2},
+                "marker": {"symbol": symbol(k), "size": 5},
+            }
+        )  # fmt: skip
+    layout = {
+        "xaxis": {"title": {"text": "epoch"}},
+        "yaxis": {"title": {"text": title.lower()}, "rangemode": "tozero"},
+    }
+    return Chart(key.replace("_", "-"), title, caption, lines, layout)

@@ -1,0 +1,106 @@
+"""The finished runs that a report is about, read from their folders."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reweigh.errors import UsageError
+from reweigh.training.run import RESULT
+from reweigh.training.run_folder import read_metrics
+
+CEILINGS = ("perfect-weights", "clean-labels")
+"""Controls that know the truth: shown in the table, never what a report is about."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run's folder says."""
+
+    folder: Path
+    row: str
+    """The name of its row in a table: its method, or the variant that a comparison called it."""
+    result: dict[str, Any]
+    metrics: list[dict[str, Any]]
+    environment: dict[str, Any]
+    settings: str
+    command: str
+
+    @property
+    def seed(self) -> int:
+        """Of everything random in it."""
+        return int(self.result["seed"])
+
+    @property
+    def weighed(self) -> bool:
+        """Whether somebody gave weights."""
+        return (self.folder / "weights").is_dir()
+
+
+def read_runs(folders: Sequence[Path]) -> list[Run]:
+    """The finished runs in these folders, each a run's own or one that holds several."""
+    homes = [home for folder in folders for home in _homes(folder)]
+    return [_read(home) for home in dict.fromkeys(home.resolve() for home in homes)]
+
+
+def foremost(runs: Sequence[Run]) -> Run:
+    """The run to show in detail: lowest trusted error of those that weigh; test is not asked."""
+    own = [run for run in runs if run.result["method"] not in CEILINGS] or list(runs)
+    weighing = [run for run in own if run.weighed] or own
+    return min(weighing, key=lambda run: (run.result["trusted_error_last"], run.seed))
+
+
+def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """One row a method, best first: mean and deviation of the test error over seeds, in percent."""
+    rows = []
+    for name in dict.fromkeys(run.row for run in runs):
+        some = [run.result for run in runs if run.row == name]
+        found = [r["noise_auroc"] for r in some if r["noise_auroc"] is not None]
+        rows.append(
+            {
+                "method": name,
+                "seeds": len(some),
+                "last": _spread([100 * r["test_error_last"] for r in some]),
+                "best": _spread([100 * r["test_error_best_by_trusted"] for r in some]),
+                "auroc": statistics.mean(found) if found else None,
+                "seconds": statistics.mean(r["train_seconds"] for r in some),
+            }
+        )
+    return sorted(rows, key=lambda row: row["last"][0])
+
+
+def _spread(values: list[float]) -> tuple[float, float | None]:
+    """Mean and standard deviation; none of one value."""
+    return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else None
+
+
+def _homes(folder: Path) -> list[Path]:
+    if (folder / "config.toml").is_file():
+        if not (folder / RESULT).is_file():
+            raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
+        return [folder]
+    homes = sorted(result.parent for result in folder.glob(f"*/{RESULT}"))
+    if not homes:
+        raise UsageError(f"{folder} holds no finished run: neither it nor a folder in it.")
+    return homes
+
+
+def _read(home: Path) -> Run:
+    result = json.loads((home / RESULT).read_text(encoding="utf-8"))
+    return Run(
+        folder=home,
+        row=_row(home, result),
+        result=result,
+        metrics=read_metrics(home),
+        environment=json.loads((home / "env.json").read_text(encoding="utf-8")),
+        settings=(home / "config.toml").read_text(encoding="utf-8"),
+        command=(home / "command.txt").read_text(encoding="utf-8").strip(),
+    )
+
+
+def _row(home: Path, result: dict[str, Any]) -> str:
+    """A comparison names its folders ROW_sSEED_ID, so that variants of one method stay apart."""
+    end = f"_s{result['seed']}_{result['run_id'][:8]}"
+    return home.name.removesuffix(end) if home.name.endswith(end) else result["method"]

@@ -1,0 +1,76 @@
+"use strict";
+const byId = (id) => document.getElementById(id);
+
+// Charts: drawn in the page's own colours, again when these change.
+const drawings = JSON.parse(byId("drawings").textContent);
+const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+
+function themed(layout) {
+  const style = getComputedStyle(document.documentElement);
+  const line = style.getPropertyValue("--line").trim();
+  const axis = (own) => Object.assign({ gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true }, own);
+  return Object.assign({ height: 340, margin: { l: 50, r: 14, t: 10, b: 46 } }, layout, {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: style.getPropertyValue("--ink").trim(), family: "system-ui, sans-serif", size: 12 },
+    legend: { orientation: "h", y: -0.3, yanchor: "top" },
+    xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis),
+  });
+}
+
+function draw() {
+  for (const [key, drawing] of Object.entries(drawings)) {
+    const place = byId("chart-" + key);
+    if (place) Plotly.react(place, drawing.data, themed(drawing.layout), config);
+  }
+}
+draw();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+// Suspicious samples: filter, sort, download what is shown.
+const list = byId("suspects");
+const cards = list ? Array.from(list.children) : [];
+
+function wanted(card) {
+  const { id, name, given, suggested } = card.dataset;
+  const text = byId("search").value.trim().toLowerCase();
+  return (!byId("given").value || byId("given").value === given)
+    && (!byId("suggested").value || byId("suggested").value === suggested)
+    && (!text || id === text || name.toLowerCase().includes(text));
+}
+
+function compared(a, b) {
+  const key = byId("sort").value;
+  if (key === "given") return a.dataset.given.localeCompare(b.dataset.given) || a.dataset.quality - b.dataset.quality;
+  return a.dataset[key] - b.dataset[key];
+}
+
+function arrange() {
+  for (const card of cards) card.hidden = !wanted(card);
+  list.append(...cards.slice().sort(compared));
+  byId("count").textContent = cards.filter((card) => !card.hidden).length + " shown";
+}
+
+function cell(text) {
+  const inert = /^[=+\-@\t\r\n]/.test(text) && isNaN(text) ? "'" + text : text;
+  return '"' + inert.replaceAll('"', '""') + '"';
+}
+
+function download() {
+  const names = ["id", "name", "given", "suggested", "quality", "weight"];
+  const head = "id,name,given_label,predicted_label,label_quality,weight";
+  const rows = Array.from(list.children).filter((card) => !card.hidden)
+    .map((card) => names.map((name) => cell(card.dataset[name])).join(","));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([[head, ...rows].join("\n") + "\n"], { type: "text/csv" }));
+  link.download = "suspicious.csv";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+if (list) {
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  for (const id of ["given", "suggested", "sort"]) byId(id).addEventListener("change", arrange);
+  byId("search").addEventListener("input", arrange);
+  byId("download").addEventListener("click", download);
+  arrange();
+}

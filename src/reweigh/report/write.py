@@ -1,0 +1,142 @@
+"""Runs in, one folder out: `index.html` with everything inside, and the audit's table beside it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from reweigh import __version__
+from reweigh.audit.run import Audit, audit_run
+from reweigh.audit.table import write_table
+from reweigh.errors import UsageError
+from reweigh.report.charts import Chart, curve_charts, methods_chart
+from reweigh.report.citations import bibtex
+from reweigh.report.runs import Run, foremost, read_runs, table
+from reweigh.report.sample_charts import audit_charts
+from reweigh.report.suspects import suspects
+from reweigh.report.words import shown
+from reweigh.training.run_folder import write_atomically
+
+INDEX = "index.html"
+BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
+MARK = '<meta name="generator" content="reweigh report">'
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report is made from."""
+
+    runs: list[Run]
+    main: Run
+    audit: Audit
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Of the table of methods."""
+        return table(self.runs)
+
+    def charts(self) -> list[Chart]:
+        """All charts, the answer first where there is something to compare."""
+        answer = [methods_chart(self.rows)] if len(self.rows) > 1 else []
+        return [*answer, *curve_charts(self.runs), *audit_charts(self.audit)]
+
+
+def read_report(folders: Sequence[Path]) -> Report:
+    """Read the runs and audit the foremost of them."""
+    runs = read_runs(folders)
+    main = foremost(runs)
+    return Report(runs, main, audit_run(main.folder))
+
+
+def write_report(report: Report, out: Path) -> Path:
+    """Write the page and the table into `out`; an earlier report there is renewed.
+
+    Returns the page's path.
+    """
+    page = render(report)
+    index = out / INDEX
+    if index.is_file() and MARK not in index.read_text(encoding="utf-8", errors="replace")[:2000]:
+        raise UsageError(f"{index} is not a report of ours and stays; choose another --out.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_table(report.audit, out / "audit.csv")
+        write_atomically(index, page)
+    except OSError as error:
+        raise UsageError(f"Cannot write the report to {out}: {error.strerror}.") from error
+    return index
+
+
+def missing_packages() -> str | None:
+    """The sentence for what a report needs and is not installed; None where all is there."""
+    missing = [name for name in ("jinja2", "plotly", "PIL") if find_spec(name) is None]
+    if not missing:
+        return None
+    return (
+        f"A report needs {' and '.join(missing)}, not installed here; "
+        "run `pip install 'reweigh[report]'`."
+    )
+
+
+def render(report: Report) -> str:
+    """The page as text, without any address outside itself."""
+    if (missing := missing_packages()) is not None:
+        raise UsageError(missing)
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    environment = Environment(
+        loader=PackageLoader("reweigh.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    text = environment.get_template("page.html").render(
+        **_content(report),
+        mark=Markup(MARK),  # noqa: S704 (our own constant)
+        plotly=Markup(get_plotlyjs()),  # noqa: S704 (the library itself)
+    )
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _content(report: Report) -> dict[str, Any]:
+    """Everything that the page says, by name."""
+    audit, main, charts = report.audit, report.main, report.charts()
+    found = suspects(audit)
+    return {
+        "version": __version__,
+        "run_name": shown(main.folder.name),
+        "main": main,
+        "rows": report.rows,
+        "headline": headline(report),
+        "summary": audit.summary(),
+        "class_rows": [{**row, "class": shown(row["class"])} for row in audit.class_rows()],
+        "charts": {chart.key: chart for chart in charts},
+        "drawings": {c.key: {"data": c.data, "layout": c.layout} for c in charts},
+        "suspects": found,
+        "given_labels": sorted({s["given"] for s in found}),
+        "suggested_labels": sorted({s["suggested"] for s in found}),
+        "environment": json.dumps(main.environment, indent=2),
+        "bibtex": bibtex(run.result["method"] for run in report.runs),
+    }
+
+
+def headline(report: Report) -> str:
+    """The answer in a sentence: the error, beside the baselines that were run."""
+    rows = {row["method"]: row for row in report.rows}
+    own = shown(report.main.row)
+    text = f"{own} gets {_percent(rows[report.main.row]['last'])} of the test samples wrong"
+    others = [
+        f"{words} {_percent(rows[name]['last'])}"
+        for name, words in BASELINES.items()
+        if name in rows and name != report.main.row
+    ]
+    return "; ".join([text, *others]) + "."
+
+
+def _percent(value: tuple[float, float | None]) -> str:
+    mean, spread = value
+    return f"{mean:.1f} %" if spread is None else f"{mean:.1f} ± {spread:.1f} %"

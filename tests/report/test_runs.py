@@ -1,0 +1,52 @@
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.audit.made_up import finished_run
+from tests.report.made_up import run
+
+from reweigh.errors import UsageError
+from reweigh.report.runs import foremost, read_runs, table
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    return finished_run(tmp_path_factory.mktemp("runs") / "first", "method.name=uniform")
+
+
+def test_a_run_and_a_folder_of_runs_are_both_read_and_each_once(home: Path) -> None:
+    (alone,) = read_runs([home])
+    assert alone.row == "uniform"
+    assert len(alone.metrics) == 2
+    assert [r.folder for r in read_runs([home, home.parent])] == [alone.folder]
+
+
+def test_a_comparison_names_its_rows(home: Path, tmp_path: Path) -> None:
+    (alone,) = read_runs([home])
+    named = tmp_path / f"plain-twice_s0_{alone.result['run_id'][:8]}"
+    shutil.copytree(home, named)
+    assert read_runs([tmp_path])[0].row == "plain-twice"
+
+
+def test_what_holds_no_finished_run_is_refused(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no finished run"):
+        read_runs([tmp_path])
+    copy = Path(shutil.copytree(home, tmp_path / "copy"))
+    (copy / "result.json").unlink()
+    with pytest.raises(UsageError, match="has not finished"):
+        read_runs([copy])
+
+
+def test_the_foremost_weighs_and_does_not_know_the_truth(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    weak, ceiling = run("deep", error=0.3, weighed=tmp_path), run("perfect-weights", error=0.0)
+    assert foremost([run("uniform", error=0.1), ceiling, weak]) is weak
+    assert foremost([run("uniform", error=0.1), run("trusted-only", error=0.2)]).row == "uniform"
+    assert foremost([ceiling]) is ceiling
+
+
+def test_the_table_is_in_percent_and_one_seed_has_no_spread() -> None:
+    best, plain = table([run("uniform", error=0.2), run("deep", 0, 0.1), run("deep", 1, 0.12)])
+    assert (best["method"], best["seeds"]) == ("deep", 2)
+    assert best["last"] == (pytest.approx(11.0), pytest.approx(2**0.5))
+    assert plain["last"] == (pytest.approx(20.0), None)
