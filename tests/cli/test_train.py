@@ -177,12 +177,17 @@ def test_an_unreadable_image_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def twice_asked() -> None:
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+
+
 @pytest.mark.parametrize("verb", ["train", "compare"])
-def test_ctrl_c_in_the_middle_is_one_sentence_and_an_interrupted_run(
+def test_ctrl_c_twice_in_the_middle_is_one_sentence_and_an_interrupted_run(
     tmp_path: Path, monkeypatch, capsys, verb: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Loop, "step", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Loop, "step", lambda *_: twice_asked())
     arguments = [part for text in TINY for part in ("--set", text)]
     more = ["--methods", "uniform", "--seeds", "1"] if verb == "compare" else []
     with pytest.raises(SystemExit) as caught:

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 from tests.methods.blobs import problem
+from tests.training.interrupted import asked_after
 from tests.training.small import settings
 
 from reweigh.config import RunConfig
-from reweigh.errors import DataError, UsageError
+from reweigh.errors import DataError, InterruptedRun, UsageError
 from reweigh.training import compare as module
 from reweigh.training import run
 from reweigh.training.compare import Comparison, compare
@@ -55,15 +56,48 @@ def test_finished_runs_are_skipped(tmp_path: Path, trained: list[str]) -> None:
     assert again.rows[:2] == first.rows
 
 
-def test_an_unfinished_run_starts_again(tmp_path: Path, trained: list[str]) -> None:
+@pytest.mark.parametrize("word", ["interrupted", "running"])
+def test_an_unfinished_run_goes_on(tmp_path: Path, trained: list[str], word: str) -> None:
     (row,) = compared(runs("uniform"), tmp_path).rows
     home = Path(row["folder"])
-    (home / "status.json").write_text('{"status": "interrupted"}')
+    (home / "status.json").write_text(json.dumps({"status": word}))
+    (again,) = compared(runs("uniform"), tmp_path).rows
+    assert trained == ["uniform"]
+    assert read_status(home) == "done"
+    assert "continued from the checkpoint" in (home / "log.txt").read_text()
+    assert again["test_error_last"] == row["test_error_last"]
+
+
+def test_a_run_that_failed_or_cannot_go_on_starts_again(tmp_path: Path, trained: list[str]) -> None:
+    (row,) = compared(runs("uniform"), tmp_path).rows
+    home = Path(row["folder"])
+    (home / "status.json").write_text('{"status": "failed"}')
     (home / "left-over").write_text("x")
     compared(runs("uniform"), tmp_path)
-    assert trained == ["uniform", "uniform"]
-    assert read_status(home) == "done"
     assert not (home / "left-over").exists()
+    (home / "status.json").write_text('{"status": "interrupted"}')
+    for file in home.glob("checkpoints/*/state.pt"):
+        file.write_bytes(b"")
+    compared(runs("uniform"), tmp_path)
+    assert trained == ["uniform", "uniform", "uniform"]
+    assert read_status(home) == "done"
+
+
+def test_a_signal_stops_the_table_and_the_same_call_goes_on(
+    tmp_path: Path, monkeypatch, trained: list[str]
+) -> None:
+    whole = compared(runs("uniform", "focal"), tmp_path / "whole")
+    trained.clear()
+    with monkeypatch.context() as patch:
+        asked_after(patch, 3)
+        with pytest.raises(InterruptedRun, match="the same command goes on"):
+            compared(runs("uniform", "focal"), tmp_path / "parts")
+    assert trained == ["uniform"]
+    found = compared(runs("uniform", "focal"), tmp_path / "parts")
+    assert trained == ["uniform", "focal"]
+    for a, b in zip(whole.rows, found.rows, strict=True):
+        assert a["test_error_last"] == b["test_error_last"]
+    assert not list((tmp_path / "parts").glob(".stop*"))
 
 
 def test_a_run_that_another_process_writes_is_left_alone(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from reweigh.cli.data import data
 from reweigh.cli.demo import demo
 from reweigh.cli.doctor import doctor
 from reweigh.cli.report import report
+from reweigh.cli.resume import resume
 from reweigh.cli.screen import report_unexpected, screen
 from reweigh.cli.table import table
 from reweigh.cli.train import train
@@ -32,6 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(train)
+app.command()(resume)
 app.command()(compare)
 app.command()(table)
 app.command()(demo)

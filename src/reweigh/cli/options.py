@@ -57,6 +57,14 @@ Out = Annotated[
     Path | None,
     typer.Option(help="Folder to make; never overwritten.", rich_help_panel=_HOW),
 ]
+AllowDrift = Annotated[
+    bool,
+    typer.Option(
+        "--allow-drift",
+        help="Go on under other threads or versions: close, not the same bits.",
+        rich_help_panel=_HOW,
+    ),
+]
 PrintConfig = Annotated[
     bool,
     typer.Option("--print-config", help="Print all settings, explained, and stop."),

@@ -8,6 +8,7 @@ import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+from reweigh.errors import UsageError
 
 
 def train(
@@ -28,6 +29,15 @@ def train(
     device: options.Device = None,
     threads: options.Threads = None,
     out: options.Out = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto",
+            help="auto: go on with a run of these settings, or begin it.",
+            rich_help_panel="Where and how",
+        ),
+    ] = None,
+    allow_drift: options.AllowDrift = False,
     print_config: options.PrintConfig = False,
     dry_run: options.DryRun = False,
     as_json: options.Json = False,
@@ -53,6 +63,10 @@ def train(
     from reweigh.config import explain, read_config
     from reweigh.config.writing import plain_values
 
+    if resume not in (None, "auto"):
+        raise UsageError(
+            f"--resume {resume}: expected auto; to name a run: reweigh resume {resume}"
+        )
     named = {
         "data.name": data,
         "data.dir": data_dir,
@@ -70,11 +84,14 @@ def train(
 
     from reweigh.training import run
     from reweigh.training.progress import choose_progress
-    from reweigh.training.run_folder import default_folder
+    from reweigh.training.run_folder import default_folder, folder_of
 
     progress = choose_progress(screen.quiet, screen.color)
     if dry_run:
         result = run.rehearse(settings, progress)
+    elif resume is not None:
+        screen.folder = out or folder_of(settings) or default_folder(settings)
+        result = run.begin_or_go_on(settings, screen.folder, progress, sys.argv, allow_drift)
     else:
         screen.folder = out or default_folder(settings)
         result = run.train(settings, screen.folder, progress, command=sys.argv)

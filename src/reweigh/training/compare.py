@@ -4,16 +4,18 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
 
 from reweigh.config import RunConfig, run_id
-from reweigh.errors import ReweighError
+from reweigh.errors import CheckpointError, InterruptedRun, ReweighError
+from reweigh.training import signals
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
-from reweigh.training.run import RESULT, train
+from reweigh.training.run import RESULT, resume, train
 from reweigh.training.run_folder import RunFolder, read_status
 
 Ended = tuple[str, RunConfig, ReweighError | None]
@@ -30,31 +32,51 @@ def compare(
     pending = [(name, c) for name, c in runs if not _is_done(_home(folder, name, c))]
     progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")
     failures: dict[str, ReweighError] = {}
-    for name, config, why in _do(pending, folder, progress, jobs):
-        home = _home(folder, name, config)
-        if why is None:
-            last = json.loads((home / RESULT).read_text())["test_error_last"]
-            progress.note(f"{name}, seed {config.seed}: test error {last:.2%}")
-        else:
-            failures[f"{name}, seed {config.seed}"] = why
-            progress.note(f"{name}, seed {config.seed} failed: {why}")
+    with _stoppable(folder) as stop:
+        for name, config, why in _do(pending, folder, progress, jobs, stop):
+            if why is not None:
+                failures[f"{name}, seed {config.seed}"] = why
+            _tell(name, config, folder, progress, why)
+    if any(isinstance(why, InterruptedRun) for why in failures.values()):
+        raise InterruptedRun(f"Stopped and saved in {folder}; the same command goes on from there.")
     rows = [_row(name, folder, c) for name, c in runs if _is_done(_home(folder, name, c))]
     if failures and not rows:
         raise next(iter(failures.values()))
     return Comparison(with_cost(rows), failures, folder)
 
 
+@contextmanager
+def _stoppable(folder: Path) -> Iterator[Path]:
+    """Listen to signals, and tell all processes of the table of them by a file."""
+    stop = folder / f".stop-{os.getpid()}"
+    try:
+        with signals.listening(stop):
+            yield stop
+    finally:
+        stop.unlink(missing_ok=True)
+
+
+def _tell(
+    name: str, config: RunConfig, folder: Path, progress: Progress, why: ReweighError | None
+) -> None:
+    if why is None:
+        last = json.loads((_home(folder, name, config) / RESULT).read_text())["test_error_last"]
+        progress.note(f"{name}, seed {config.seed}: test error {last:.2%}")
+    elif not isinstance(why, InterruptedRun):
+        progress.note(f"{name}, seed {config.seed} failed: {why}")
+
+
 def _do(
-    pending: list[tuple[str, RunConfig]], folder: Path, progress: Progress, jobs: int
+    pending: list[tuple[str, RunConfig]], folder: Path, progress: Progress, jobs: int, stop: Path
 ) -> Iterator[Ended]:
     if jobs == 1:
         for name, config in pending:
             progress.note(f"{name}, seed {config.seed}")
-            yield _one(name, config, folder, progress)
+            yield _one(name, config, folder, progress, stop)
         return
     threads = max(1, (os.cpu_count() or 1) // jobs)
     tasks: Iterable[Any] = (
-        delayed(_one)(name, _with_threads(c, threads), folder, SilentProgress())
+        delayed(_one)(name, _with_threads(c, threads), folder, SilentProgress(), stop)
         for name, c in pending
     )
     done: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
@@ -65,19 +87,31 @@ def _with_threads(config: RunConfig, threads: int) -> RunConfig:
     return config if config.threads else config.model_copy(update={"threads": threads})
 
 
-def _one(name: str, config: RunConfig, folder: Path, progress: Progress) -> Ended:
+def _one(name: str, config: RunConfig, folder: Path, progress: Progress, stop: Path) -> Ended:
     """One run; what it failed of is told and does not stop the others."""
-    home = _home(folder, name, config)
     try:
-        _clear(home)
-        train(config, home, progress, command=("reweigh", "train", "config.toml"))
+        with signals.listening(stop):
+            signals.check()
+            _begin_or_go_on(config, _home(folder, name, config), progress)
     except ReweighError as error:
         return name, config, error
     return name, config, None
 
 
+def _begin_or_go_on(config: RunConfig, home: Path, progress: Progress) -> None:
+    """Go on with an interrupted run; one that failed, or has no usable checkpoint, starts again."""
+    if read_status(home) in ("running", "interrupted"):
+        try:
+            resume(home, progress, threads=config.threads)
+            return
+        except CheckpointError as error:
+            progress.note(f"{home.name} starts again: {error}")
+    _clear(home)
+    train(config, home, progress, command=("reweigh", "train", "config.toml"))
+
+
 def _clear(home: Path) -> None:
-    """Take away what an unfinished run left: it starts again, unless somebody is writing it."""
+    """Take away what a failed run left, unless somebody is writing it."""
     if home.exists():
         RunFolder.reopen(home).close()  # refused where another process holds the lock
         shutil.rmtree(home)

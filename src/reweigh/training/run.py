@@ -98,6 +98,17 @@ def resume(
             return _run(config, problem, home, progress, allow_drift=allow_drift)
 
 
+def begin_or_go_on(
+    config: RunConfig, folder: Path, progress: Progress, command: Sequence[str], allow_drift: bool
+) -> RunResult:
+    """Continue the run of these settings in `folder` if there is one, else begin it."""
+    if not (folder / "config.toml").is_file():
+        return train(config, folder, progress, command)
+    if run_id(settings_of(folder)) != run_id(config):
+        raise UsageError(f"{folder} holds a run with other settings; choose another --out.")
+    return resume(folder, progress, threads=config.threads, allow_drift=allow_drift)
+
+
 def settings_of(folder: Path) -> RunConfig:
     """The settings of the run in `folder`."""
     if not (folder / "config.toml").is_file():
