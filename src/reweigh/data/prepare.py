@@ -21,6 +21,7 @@ from reweigh.data.sources import load
 from reweigh.data.splits import per_class, proportional
 from reweigh.data.trusted import split_trusted, with_trusted_in_train
 from reweigh.errors import DataError, UsageError
+from reweigh.training import signals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +69,12 @@ class DataSpec:
 def prepare(spec: DataSpec) -> Problem:
     """The problem that `spec` describes; equal specs give equal problems, bit for bit."""
     source = load(spec.data, spec.data_dir, spec.label_column, spec.image_size)
+    signals.check()
     source = with_trusted_in_train(source, spec.trusted)
     clear = _clear_of_test(source)
     rest, trusted = split_trusted(source, clear, spec.trusted, spec.trusted_per_class, spec.seed)
     _check_left(rest, source.class_names)
+    signals.check()
     test = _limited_test(source, spec)
     original = _reduced(rest, source, spec)
     given = _own_labels(original, source, spec)
