@@ -51,7 +51,7 @@ function arrange() {
 }
 
 function cell(text) {
-  const inert = /^[=+\-@\t\r\n]/.test(text) && isNaN(text) ? "'" + text : text;
+  const inert = /^[=+\-@\t\r\n]/.test(text) ? "'" + text : text;  // no formula for a spreadsheet
   return '"' + inert.replaceAll('"', '""') + '"';
 }
 

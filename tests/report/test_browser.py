@@ -1,0 +1,134 @@
+"""The page in a real browser: quiet, self-contained, usable, and deaf to hostile names."""
+
+import csv
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.report.made_up import HOSTILE, report
+
+from reweigh.report.words import shown
+from reweigh.report.write import Report, write_report
+
+CHROMIUM = shutil.which("chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None and not os.environ.get("CI"):
+        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+    assert CHROMIUM is not None, "chromium is missing, and in CI the page must be looked at"
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Visit:
+    """An open page, and everything that it should not have done."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+
+
+def visit(browser: Browser, made: Report, folder: Path, width: int = 1280) -> Visit:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.set_default_timeout(30_000)
+    seen = Visit(page)
+    address = write_report(made, folder).as_uri()
+
+    def request(url: str) -> None:
+        if url != address and not url.startswith(("data:", "blob:")):
+            seen.complaints.append(f"asked for {url}")
+
+    page.on("console", lambda message: seen.complaints.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: seen.complaints.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (seen.complaints.append("dialog"), dialog.dismiss()))
+    page.on("request", lambda request_: request(request_.url))
+    page.goto(address)
+    page.wait_for_function("document.querySelectorAll('.chart .main-svg').length > 0")
+    return seen
+
+
+def cards(page: Page) -> list[dict[str, str]]:
+    """What the visible cards carry, in their order."""
+    return page.eval_on_selector_all(
+        "#suspects li:not([hidden])", "cards => cards.map(card => ({...card.dataset}))"
+    )
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_opens_from_disk_without_a_word_and_fits(browser, width: int, tmp_path: Path) -> None:
+    seen = visit(browser, report(), tmp_path, width)
+    drawn = "[...document.querySelectorAll('.chart')].every(c => c.querySelector('.main-svg'))"
+    assert seen.page.evaluate(drawn)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert seen.complaints == []
+
+
+def test_filter_sort_and_download_work(browser, tmp_path: Path) -> None:
+    page = visit(browser, report(), tmp_path).page
+    everything = cards(page)
+    page.select_option("#given", "dog")
+    dogs = cards(page)
+    assert 0 < len(dogs) < len(everything)
+    assert {card["given"] for card in dogs} == {"dog"}
+    assert page.text_content("#count") == f"{len(dogs)} shown"
+    page.select_option("#sort", "id")
+    ids = [int(card["id"]) for card in cards(page)]
+    assert ids == sorted(ids) != [int(card["id"]) for card in dogs]
+    with page.expect_download() as download:
+        page.click("#download")
+    with open(download.value.path(), newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["id"]) for row in rows] == ids
+    assert {row["given_label"] for row in rows} == {"dog"}
+    page.fill("#search", str(ids[0]))
+    assert [int(card["id"]) for card in cards(page)] == [ids[0]]
+
+
+def test_controls_are_reached_and_used_by_keyboard(browser, tmp_path: Path) -> None:
+    page = visit(browser, report(), tmp_path).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.focus("#given")
+    page.keyboard.press("ArrowDown")
+    assert {card["given"] for card in cards(page)} == {"cat"}
+
+
+def test_hostile_names_are_shown_as_text(browser, tmp_path: Path) -> None:
+    made = report(hostile=True)
+    seen = visit(browser, made, tmp_path)
+    page = seen.page
+    title = page.text_content("h1") or ""
+    assert HOSTILE[0] in title
+    known = {shown(text).replace("\x00", "\ufffd") for text in HOSTILE}
+    assert {card["name"] for card in cards(page)} <= known
+    assert {card["given"] for card in cards(page)} <= known
+    assert (
+        page.evaluate("document.querySelectorAll('main script, main link, main style').length") == 0
+    )
+    assert (
+        page.evaluate("document.querySelectorAll('[onerror], [onload], [onmouseover]').length") == 0
+    )
+    with page.expect_download() as download:
+        page.click("#download")
+    with open(download.value.path(), newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            assert not row["name"].startswith(("=", "+", "-", "@"))
+    assert seen.complaints == []
+
+
+def test_it_works_with_nothing_to_suspect(browser, tmp_path: Path) -> None:
+    made = report()
+    clean = replace(made.audit, is_issue=np.zeros(len(made.audit.samples), bool))
+    seen = visit(browser, replace(made, audit=clean), tmp_path)
+    assert seen.page.is_visible("#none-found")
+    assert seen.complaints == []
