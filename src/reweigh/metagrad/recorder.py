@@ -41,8 +41,7 @@ class Recorder:
         """
         if self.current is None:
             self.names = trainable(self.student, self.optimizer)
-            theta = {n: p.detach().clone() for p, n in self.names.items()} if snapshot else None
-            self.current = Step(theta=theta)
+            self.current = Step(theta=_copied(self.names) if snapshot else None)
 
     @contextmanager
     def on_leaves(self, moment: Moment, kernels: Kernels, wanted: Wanted) -> Iterator[Params]:
@@ -96,6 +95,24 @@ class Recorder:
     def gradients(self) -> Params:
         """`.grad` of every parameter that has one, copied."""
         return {n: p.grad.detach().clone() for p, n in self.names.items() if p.grad is not None}
+
+
+def _copied(names: dict[Tensor, str]) -> Params:
+    """θ as views of one copy per device and type: one allocation, and on GPUs one kernel.
+
+    Tensors in other layouts (channels_last) are copied as they are, so that they keep them.
+    """
+    result: Params = {}
+    alike: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
+    for p, name in names.items():
+        if p.is_contiguous():
+            alike.setdefault((p.device, p.dtype), []).append(p)
+        result[name] = p.detach() if p.is_contiguous() else p.detach().clone()
+    for params in alike.values():
+        flat = torch.cat([p.detach().reshape(-1) for p in params])
+        parts = flat.split([p.numel() for p in params])
+        result |= {names[p]: part.view(p.shape) for p, part in zip(params, parts, strict=True)}
+    return result
 
 
 def trainable(student: Student, optimizer: Optimizer) -> dict[Tensor, str]:
