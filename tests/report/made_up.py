@@ -1,11 +1,13 @@
 """Reports that take no training: made-up runs around a made-up audit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from tests.audit.made_up import audited
 
 from reweigh.report.runs import Run
+from reweigh.report.suspects import in_turns
 from reweigh.report.write import Report
 
 HOSTILE = (
@@ -35,11 +37,17 @@ def run(row: str, seed: int = 0, error: float = 0.1, weighed: Path | None = None
 
 
 def report(flipped: float = 0.3, hostile: bool = False) -> Report:
-    """Three methods, one of them foremost; hostile names everywhere if asked."""
+    """Three methods, one of them foremost; hostile names everywhere if asked.
+
+    The samples on the page take the names in turns, so that every one of them is shown.
+    """
     classes = HOSTILE[:3] if hostile else ("cat", "dog", "owl")
     texts = HOSTILE if hostile else ("a.png", "b.png")
-    names = np.array([texts[i % len(texts)] for i in range(300)])
+    audit = audited(classes, flipped=flipped)
+    turns = np.arange(len(audit.samples))
+    turns[in_turns(audit)] = np.arange(audit.is_issue.sum())
+    names = np.array([texts[i % len(texts)] for i in turns])
     row = HOSTILE[0] if hostile else "deep"
     runs = [run(row, s, 0.05 + s / 100) for s in (0, 1)]
     runs += [run("uniform", error=0.25), run("trusted-only", error=0.2)]
-    return Report(runs, runs[0], audited(classes, names, flipped))
+    return Report(runs, runs[0], replace(audit, samples=replace(audit.samples, names=names)))

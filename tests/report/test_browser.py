@@ -110,8 +110,11 @@ def test_hostile_names_are_shown_as_text(browser, tmp_path: Path) -> None:
     title = page.text_content("h1") or ""
     assert HOSTILE[0] in title
     known = {shown(text).replace("\x00", "\ufffd") for text in HOSTILE}
-    assert {card["name"] for card in cards(page)} <= known
-    assert {card["given"] for card in cards(page)} <= known
+    assert {card["name"] for card in cards(page)} == known
+    assert {card["given"] for card in cards(page)} == set(HOSTILE[:3])
+    visible = page.inner_text("#suspects")
+    for text in ("<script>alert(1)</script>", "{{7*7}}", "</script><script>alert(1)", "&lt;i&gt;"):
+        assert text in visible
     assert (
         page.evaluate("document.querySelectorAll('main script, main link, main style').length") == 0
     )
