@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from reweigh.config import RunConfig
 from reweigh.config.methods import UniformConfig
@@ -39,24 +39,25 @@ def look(config: RunConfig, problem: Problem, model: Path, most_states: int = 20
     shop.student.load_state_dict(_state(model, shop))
     shop.student.eval()
     n = len(shop.train)
+    first, _ = shop.train.batch(torch.zeros(1, dtype=torch.int64), train=False)
+    last_layer = find_layer(shop.student, internal_layers(shop.student, first)["I0"])
     shown = np.linspace(0, n - 1, min(n, most_states)).astype(np.int64)
     wanted = torch.zeros(n, dtype=torch.bool)
     wanted[torch.from_numpy(shown)] = True
     probabilities, states = [], []
     for positions in torch.arange(n).split(CHUNK):
-        p, state = _pass(shop, positions)
+        p, state = _pass(shop, last_layer, positions)
         probabilities.append(p.cpu().numpy())
         states.append(state[wanted[positions].to(state.device)].cpu().numpy())
     return Look(np.concatenate(probabilities), np.concatenate(states), shown)
 
 
 @torch.no_grad()
-def _pass(shop: Workshop, positions: Tensor) -> tuple[Tensor, Tensor]:
+def _pass(shop: Workshop, last_layer: nn.Module, positions: Tensor) -> tuple[Tensor, Tensor]:
     """p(k | x) (n, K) and what the last linear layer sees, (n, d)."""
     x, _ = shop.train.batch(positions, train=False)
-    layer = find_layer(shop.student, internal_layers(shop.student, x[:1])["I0"])
     seen: list[Tensor] = []
-    handle = layer.register_forward_hook(lambda _layer, args, _out: seen.append(args[0]))
+    handle = last_layer.register_forward_hook(lambda _layer, args, _out: seen.append(args[0]))
     try:
         p = shop.forward(shop.student, x).softmax(1)
     finally:

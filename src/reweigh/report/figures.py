@@ -1,5 +1,6 @@
 """The same charts for papers: SVG or PDF, drawn by matplotlib from the page's own descriptions."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from reweigh.report.write import Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MARKERS = {
     "circle": "o", "diamond": "D", "square": "s", "triangle-up": "^", "x": "x", "cross": "P",
@@ -40,11 +42,22 @@ def write_figures(report: Report, folder: Path, kind: str) -> list[Path]:
         with mpl.rc_context(_STYLE):
             figure = Figure(figsize=(4.2, 3.2), layout="constrained")
             draw(figure.add_subplot(), chart)
-            figure.savefig(
-                path, format=kind, metadata={"Date" if kind == "svg" else "CreationDate": None}
-            )
+            _save(figure, path, kind)
         paths.append(path)
     return paths
+
+
+def _save(figure: "Figure", path: Path, kind: str) -> None:
+    """The figure to its file, whole or not at all, without the date: equal runs, equal files."""
+    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    try:
+        undated = {"Date" if kind == "svg" else "CreationDate": None}
+        figure.savefig(beside, format=kind, metadata=undated)
+        os.replace(beside, path)
+    except OSError as error:
+        raise UsageError(f"Cannot write the figure {path}: {error.strerror}.") from error
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def draw(axes: "Axes", chart: Chart) -> None:
