@@ -3,7 +3,7 @@ import random
 import numpy as np
 import torch
 
-from reweigh.training.generators import generator_states, set_generator_states
+from reweigh.training.generators import generator_states, seeded, set_generator_states
 
 CPU = torch.device("cpu")
 
@@ -27,3 +27,15 @@ def test_generators_go_on_where_they_were() -> None:
     set_generator_states(half_way, CPU)
     assert draws() == expected
     set_generator_states(before, CPU)
+
+
+def test_a_seed_decides_inside_and_leaves_no_trace() -> None:
+    before = generator_states(CPU)
+    found = []
+    for seed in (3, 3, 2**63 - 1):
+        with seeded(seed, CPU):
+            found.append(draws())
+    assert found[0] == found[1] != found[2]
+    expected = draws()
+    set_generator_states(before, CPU)
+    assert draws() == expected

@@ -5,6 +5,8 @@ need no state. A student may draw by itself: dropout from torch, anything else f
 """
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -34,3 +36,16 @@ def set_generator_states(states: dict[str, Any], device: torch.device) -> None:
     random.setstate((version, tuple(numbers), gauss))
     if device.type != "cpu":
         torch.get_device_module(device).set_rng_state(states["device"], device)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Inside, all generators start from `seed`; afterwards they are where the caller left them."""
+    before = generator_states(device)
+    torch.manual_seed(seed)
+    np.random.seed(seed % 2**32)
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        set_generator_states(before, device)

@@ -22,6 +22,7 @@ from reweigh.errors import DivergedError, InterruptedRun, UsageError
 from reweigh.methods import method_for
 from reweigh.training import signals
 from reweigh.training.evaluate import error
+from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
 from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.problem import data_spec
@@ -135,21 +136,28 @@ def _run(
     *,
     allow_drift: bool = False,
 ) -> RunResult:
+    device = choose_device(config.device)
     try:
-        return _train(config, problem, home, progress, allow_drift)
+        with seeded(config.seed, device):
+            return _train(config, problem, home, progress, device, allow_drift)
     except DivergedError as diverged:
         home.log(f"stopped: {diverged}")
         raise
 
 
 def _train(
-    config: RunConfig, problem: Problem, home: RunFolder, progress: Progress, allow_drift: bool
+    config: RunConfig,
+    problem: Problem,
+    home: RunFolder,
+    progress: Progress,
+    device: torch.device,
+    allow_drift: bool,
 ) -> RunResult:
     method = method_for(config.method)
     _write_labels(home.path, method.problem(problem), problem.class_names)
     home.log(json.dumps(problem.record))
     trials = Trials(config, problem, method, progress)
-    keeper = Keeper(home, problem, method, trials, choose_device(config.device))
+    keeper = Keeper(home, problem, method, trials, device)
     keeper.take_up(allow_drift=allow_drift)
     trials.restore, trials.save = keeper.restore, keeper.save
     if keeper.in_trials:
