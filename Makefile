@@ -5,7 +5,7 @@ READY := .venv/.installed
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test slow lint clean
+.PHONY: demo test slow faults lint clean
 
 demo: $(READY)  ## install, then the main job on data that comes inside a dependency
 	$(BIN)/reweigh demo
@@ -15,6 +15,9 @@ test: $(READY)  ## the fast tests, two processes with one thread each
 
 slow: $(READY)  ## the tests that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
+
+faults: $(READY)  ## kills, signals, damaged files, NaN, fuzzed settings: tried and survived
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""Faults planted on purpose, and whether runs survive them: `make faults` prints the table."""

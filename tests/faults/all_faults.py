@@ -1,0 +1,14 @@
+"""Every kind of fault that is tried."""
+
+from tests.faults.damage import DAMAGE
+from tests.faults.fault import Fault
+from tests.faults.kills import KILLS
+from tests.faults.not_finite import NOT_FINITE
+from tests.faults.resumes import CHAIN, RESUMES
+from tests.faults.settings import ASSIGNMENTS, FILES, TREES
+from tests.faults.stops import STOPS
+
+FAULTS: tuple[Fault, ...] = (
+    *(RESUMES, CHAIN, KILLS, STOPS, DAMAGE, NOT_FINITE),
+    *(TREES, FILES, ASSIGNMENTS),
+)
