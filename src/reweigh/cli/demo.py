@@ -29,7 +29,7 @@ def demo(
         noise="flip:0.4",
         methods="uniform,trusted-only,trusted-mixed,deep",
         seeds=1,
-        threads=threads,
+        threads=threads or 1,  # a small student gains nothing from more
         out=out,
         as_json=as_json,
     )
