@@ -3,7 +3,7 @@ const byId = (id) => document.getElementById(id);
 
 // Charts: drawn in the page's own colours, again when these change.
 const drawings = JSON.parse(byId("drawings").textContent);
-const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+const config = { responsive: true, displayModeBar: false };
 
 function themed(layout) {
   const style = getComputedStyle(document.documentElement);
