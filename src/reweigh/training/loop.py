@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from reweigh.errors import InterruptedRun
+from reweigh.teachers.base import effective_share
 from reweigh.training import signals
 from reweigh.training.evaluate import error
 from reweigh.training.pool import order, split
@@ -130,7 +131,7 @@ class Loop:
         mean, w = outcome.losses.mean(), outcome.weights
         self._watch(mean, ids)
         self.samples_used = self.samples_used.to(w.device) + (w > 0).sum()
-        return mean, w.sum().square() / (n * w.square().sum()).clamp_min(1e-38)
+        return mean, effective_share(w)
 
     def _watch(self, loss: Tensor, ids: Tensor) -> None:
         """The loss is known to be finite, so a GPU has been waited for already."""
