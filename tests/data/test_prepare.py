@@ -122,3 +122,22 @@ def test_data_of_nothing_but_copies_is_refused(tmp_path):
 def test_bad_specs_are_usage_errors_before_anything_is_read(choices):
     with pytest.raises(UsageError):
         DataSpec(data="digits", **choices)
+
+
+def test_dropped_samples_are_gone_and_the_others_are_as_they_were(folder, tmp_path):
+    whole = problem(folder, noise="flip:0.4", trusted_per_class=2)
+    gone = whole.train.ids[::3]
+    (tmp_path / "drop.csv").write_text("id\n" + "".join(f"{i}\n" for i in gone))
+    part = problem(folder, noise="flip:0.4", trusted_per_class=2, drop=tmp_path / "drop.csv")
+    left = ~np.isin(whole.train.ids, gone)
+    np.testing.assert_array_equal(part.train.ids, whole.train.ids[left])
+    np.testing.assert_array_equal(part.train.labels, whole.train.labels[left])
+    np.testing.assert_array_equal(part.true_labels, whole.true_labels[left])
+    np.testing.assert_array_equal(part.trusted.ids, whole.trusted.ids)
+    assert part.record["drop"] == str(tmp_path / "drop.csv")
+
+
+def test_dropping_everything_is_refused(folder, tmp_path):
+    (tmp_path / "drop.txt").write_text("".join(f"{i}\n" for i in range(120)))
+    with pytest.raises(DataError, match="drops all 110 training samples"):
+        problem(folder, drop=tmp_path / "drop.txt")

@@ -40,6 +40,9 @@ class DataConfig(Section):
     true_labels: Literal["unknown", "original"] = "unknown"
     """With `labels`: are the replaced labels the truth? Then noise detection can be scored."""
 
+    drop: str | None = None
+    """File of ids of training samples to leave out, noise planted or not."""
+
     label_column: str = "label"
     """Column of a table or of a CSV of image paths that holds the label."""
 

@@ -1,7 +1,7 @@
 """From a description of the data to a problem to learn.
 
-Load, split off the trusted set, limit, long tail, the user's own labels, noise: in this order, so
-that each random choice is the same whatever the later steps are.
+Load, split off the trusted set, limit, long tail, the user's own labels, noise, what is dropped: in
+this order, so that each random choice is the same whatever the later steps are.
 """
 
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from reweigh.data.labels import read_labels
+from reweigh.data.labels import read_ids, read_labels
 from reweigh.data.long_tail import long_tail
 from reweigh.data.noise import parse_noise, plant, transition
 from reweigh.data.overlap import drop_copies, refuse_copies
@@ -40,6 +40,8 @@ class DataSpec:
     """A file of training labels that replace the data's own (see `labels`)."""
     true_labels: Literal["unknown", "original"] = "unknown"
     """`original`: where `labels` is given, the labels it replaces are the right ones."""
+    drop: Path | None = None
+    """A file of ids of training samples that are left out."""
     trusted: Path | None = None
     """A file with the trusted set (see `trusted`)."""
     trusted_per_class: int | None = None
@@ -78,7 +80,8 @@ def prepare(spec: DataSpec) -> Problem:
     test = _limited_test(source, spec)
     original = _reduced(rest, source, spec)
     given = _own_labels(original, source, spec)
-    train, true_labels, planted = _noisy(given, original, source, spec)
+    noisy, truth, planted = _noisy(given, original, source, spec)
+    train, true_labels = _kept(noisy, truth, source, spec)
     record = {
         **_contents(source, train, trusted, test),
         **_choices(spec),
@@ -146,6 +149,19 @@ def _noisy(
     changed = float((train.labels != given.labels).mean())
     record = {"spec": spec.noise, "changed": changed, "matrix": C.tolist()}
     return train, given.labels if declared is None else declared, record
+
+
+def _kept(
+    train: Samples, truth: Labels | None, source: Source, spec: DataSpec
+) -> tuple[Samples, Labels | None]:
+    """What is left of the training set and of its true labels without the samples to drop."""
+    if spec.drop is None:
+        return train, truth
+    ids, _ = read_ids(spec.drop, source.counted)
+    kept = ~np.isin(train.ids, ids)  # (n,)
+    if not kept.any():
+        raise DataError(f"{spec.drop} drops all {len(train)} training samples; keep some.")
+    return train.take(kept), None if truth is None else truth[kept]
 
 
 def _contents(source: Source, train: Samples, trusted: Samples, test: Samples) -> dict[str, Any]:

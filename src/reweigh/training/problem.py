@@ -16,6 +16,7 @@ def data_spec(config: RunConfig) -> DataSpec:
         image_size=data.image_size,
         labels=_path(data.labels),
         true_labels=data.true_labels,
+        drop=_path(data.drop),
         trusted=_path(data.trusted),
         trusted_per_class=data.trusted_per_class,
         noise=data.noise,
