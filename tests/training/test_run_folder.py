@@ -1,5 +1,7 @@
+import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -9,14 +11,13 @@ import pytest
 
 from reweigh.config import RunConfig, read_config, run_id
 from reweigh.config.reading import check
-from reweigh.errors import DataError, InterruptedRun, UsageError
+from reweigh.errors import CheckpointError, DataError, InterruptedRun, UsageError
 from reweigh.training import run_folder
 from reweigh.training.run_folder import (
     RunFolder,
     default_folder,
     read_metrics,
     read_status,
-    write_atomically,
 )
 
 COMMAND = ["reweigh", "train", "--set", "data.name=two words"]
@@ -146,10 +147,40 @@ def test_a_line_cut_off_by_a_crash_is_left_out(tmp_path: Path) -> None:
     assert read_metrics(run.path) == [{"epoch": 0}, {"epoch": 1}]
 
 
-def test_atomic_writing_leaves_only_the_file(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "a", "old")
-    write_atomically(tmp_path / "a", "new")
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a": "new"}
+def test_what_a_kill_left_of_a_folder_in_the_making_goes_at_the_next_start(tmp_path: Path) -> None:
+    left = tmp_path / f".run.tmp-{2**22 + 1}"
+    left.mkdir()
+    (left / "config.toml").write_text("half")
+    RunFolder.create(tmp_path / "run", RunConfig(), COMMAND).close()
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def trouble(number: int, filename: Path | None = None) -> OSError:
+    named = () if filename is None else (str(filename),)
+    return OSError(number, os.strerror(number), *named)
+
+
+def test_trouble_with_the_disk_is_told_in_a_sentence(tmp_path: Path) -> None:
+    for i, name in enumerate((None, tmp_path / "0" / "model.safetensors")):
+        run = RunFolder.create(tmp_path / str(i), RunConfig(), COMMAND)
+        with pytest.raises(CheckpointError, match="No space left on device; what was saved"), run:
+            raise trouble(errno.ENOSPC, name if name is None else run.path / name.name)
+        assert read_status(run.path) == "failed"
+
+
+@pytest.mark.parametrize("error", [trouble(errno.ENOENT, Path("/other")), trouble(errno.EPIPE)])
+def test_other_errors_of_the_system_stay_what_they_are(tmp_path: Path, error: OSError) -> None:
+    run = RunFolder.create(tmp_path / "run", RunConfig(), COMMAND)
+    with pytest.raises(type(error)) as caught, run:
+        raise error
+    assert caught.value is error
+
+
+def test_a_folder_that_is_gone_is_told_at_the_latest_when_the_run_ends(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "run", RunConfig(), COMMAND)
+    with pytest.raises(CheckpointError, match="No such file or directory"), run:
+        shutil.rmtree(run.path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_default_name_is_readable_and_safe() -> None:

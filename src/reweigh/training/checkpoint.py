@@ -79,7 +79,8 @@ class Checkpoints:
         beside = self.folder / f"{_name(step)}.tmp-{os.getpid()}"
         files = {MODEL: _packed(student), STATE: _pickled(state)}
         try:
-            beside.mkdir(parents=True)
+            self.folder.mkdir(exist_ok=True)  # and nothing above it: a deleted run stays deleted
+            beside.mkdir()
             for name, content in files.items():
                 _write(beside / name, content)
             _write(beside / MANIFEST, _manifest(step, files, made_with))

@@ -14,9 +14,12 @@ A folder is born whole (made beside, then renamed), never overwritten, and holds
 so it can be moved. A run that is refused before its first metrics (a layer that does not exist, a
 kernel that cannot be differentiated) takes its folder away again. Two writers are kept apart by
 `flock`, which the system releases with the process: a lock file left by a dead one is harmless.
+A disk that is full, read-only or gone is told in a sentence, wherever in the run it was met.
 """
 
+import errno
 import fcntl
+import io
 import json
 import math
 import os
@@ -31,8 +34,13 @@ from typing import Any, Literal, Self, TextIO
 from reweigh.config import RunConfig, run_id, to_toml
 from reweigh.errors import CheckpointError, DataError, InterruptedRun, UsageError
 from reweigh.training.environment import environment
+from reweigh.training.replacing import replacing, write_atomically
 
 Status = Literal["running", "done", "interrupted", "failed"]
+_DISK = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE),
+    *(errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG),
+}
 
 
 def default_folder(config: RunConfig, root: Path = Path("runs")) -> Path:
@@ -43,25 +51,18 @@ def default_folder(config: RunConfig, root: Path = Path("runs")) -> Path:
     return root / f"{datetime.now(UTC):%Y-%m-%d}_{safe}_{run_id(config)[:8]}"
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file so that a reader, or a crash, finds the old text or the new one, whole."""
-    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
-
-
 class RunFolder:
     """The writing end of a run's folder; leaving its `with` block records how the run ended."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = _locked(path / "lock")
-        self._metrics = (path / "metrics.jsonl").open("a", encoding="utf-8")
-        self._log = (path / "log.txt").open("a", encoding="utf-8")
-        self.status("running")
+        try:
+            self._lock = _locked(path / "lock")
+            self._metrics = (path / "metrics.jsonl").open("ab", buffering=0)
+            self._log = (path / "log.txt").open("ab", buffering=0)
+            self.status("running")
+        except OSError as error:
+            raise UsageError(f"Cannot write into the run folder {path}: {_why(error)}.") from error
 
     @classmethod
     def create(cls, path: Path, config: RunConfig, command: Sequence[str]) -> Self:
@@ -70,14 +71,12 @@ class RunFolder:
             raise UsageError(
                 f"{path} already exists and is never overwritten; choose another --out."
             )
-        beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
         try:
-            beside.mkdir(parents=True)
-            _describe(beside, config, command)
-            os.rename(beside, path)
+            with replacing(path) as beside:
+                beside.mkdir(parents=True)
+                _describe(beside, config, command)
         except OSError as error:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise UsageError(f"Cannot make the run folder {path}: {error.strerror}.") from error
+            raise UsageError(f"Cannot make the run folder {path}: {_why(error)}.") from error
         return cls(path)
 
     @classmethod
@@ -121,7 +120,8 @@ class RunFolder:
         write_atomically(self.path / "status.json", json.dumps(state, indent=2) + "\n")
 
     def _holds_nothing(self) -> bool:
-        no_metrics = (self.path / "metrics.jsonl").stat().st_size == 0
+        metrics = self.path / "metrics.jsonl"
+        no_metrics = not metrics.exists() or metrics.stat().st_size == 0
         return no_metrics and not (self.path / "checkpoints").exists()
 
     def close(self) -> None:
@@ -140,12 +140,33 @@ class RunFolder:
     ) -> None:
         if isinstance(error, UsageError | DataError) and self._holds_nothing():
             self.close()
-            shutil.rmtree(self.path)
+            shutil.rmtree(self.path, ignore_errors=True)
             return
+        told = self._disk_trouble(error) or error
+        try:
+            self._say_how_it_ended(told)
+        except OSError as second:
+            told = told or self._disk_trouble(second) or second
+        self.close()
+        if told is not None and told is not error:
+            raise told from error
+
+    def _say_how_it_ended(self, error: BaseException | None) -> None:
         stopped = isinstance(error, InterruptedRun | KeyboardInterrupt)
         word: Status = "done" if error is None else "interrupted" if stopped else "failed"
         self.status(word, "" if error is None else f"{type(error).__name__}: {error}")
-        self.close()
+
+    def _disk_trouble(self, error: BaseException | None) -> CheckpointError | None:
+        """The sentence for an error of the disk below this folder; None for any other error."""
+        if not isinstance(error, OSError) or error.errno not in _DISK:
+            return None
+        named = error.filename  # nobody says the name when a write fails
+        if isinstance(named, str) and not Path(named).is_relative_to(self.path):
+            return None
+        return CheckpointError(
+            f"Cannot write into {self.path}: {_why(error)}; what was saved before is intact: make "
+            "room or give write permission, then continue the run."
+        )
 
 
 def folder_of(config: RunConfig, root: Path = Path("runs")) -> Path | None:
@@ -189,9 +210,15 @@ def _locked(path: Path) -> TextIO:
     return file
 
 
-def _append(file: TextIO, line: str) -> None:
-    file.write(line + "\n")
-    file.flush()
+def _append(file: io.FileIO, line: str) -> None:
+    """Unbuffered, so that a full disk is met here and not again when the file is closed."""
+    left = f"{line}\n".encode()
+    while left:
+        left = left[file.write(left) :]
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def _finite(value: Any) -> Any:
