@@ -4,6 +4,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import torch
 from tests.training.interrupted import asked_after
 from tests.training.small import TINY
 
@@ -51,6 +52,18 @@ def test_another_thread_count_is_refused_or_stated(interrupted: Path, capsys) ->
     assert reweigh("resume", "run", "--threads", "2", "--allow-drift") == 0
     assert "allowed: threads was 1 and is 2" in (interrupted / "log.txt").read_text()
     run.torch.set_num_threads(1)
+
+
+def test_another_number_of_processes_is_refused_or_stated(
+    interrupted: Path, capsys, monkeypatch
+) -> None:
+    assert json.loads((interrupted / "env.json").read_text())["world_size"] == 1
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    assert reweigh("resume", "run") == 4
+    assert "world_size was 1 and is 2" in capsys.readouterr().err
+    assert reweigh("resume", "run", "--allow-drift") == 0
+    assert "allowed: world_size was 1 and is 2" in (interrupted / "log.txt").read_text()
 
 
 def test_changed_data_are_refused_whatever_is_allowed(interrupted: Path, capsys) -> None:

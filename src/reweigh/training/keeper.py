@@ -12,6 +12,7 @@ from reweigh.data.samples import Problem
 from reweigh.errors import CheckpointError, DivergedError
 from reweigh.methods import Method
 from reweigh.training.checkpoint import Checkpoint, Checkpoints
+from reweigh.training.environment import world_size
 from reweigh.training.generators import generator_states, set_generator_states
 from reweigh.training.loop import Loop
 from reweigh.training.run_folder import RunFolder
@@ -106,6 +107,7 @@ def made_with(problem: Problem, device: torch.device) -> dict[str, Any]:
         "reweigh": __version__,
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
+        "world_size": world_size(),
         "device": device.type,
         "data": hashlib.sha256(record.encode()).hexdigest()[:16],
     }
