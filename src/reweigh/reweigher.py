@@ -111,8 +111,9 @@ class Reweigher:
             check_teacher(teacher)
             teacher.to(self._device)
             learns = teacher.meta_learned and any(p.requires_grad for p in teacher.parameters())
-            if learns or lookahead:
+            if learns or lookahead or teacher.follows_trusted:
                 self._trusted = TrustedBatches(trusted)
+            if learns or lookahead:
                 self.engine = Engine(
                     self.student, optimizer, teacher, through=through, trajectory=trajectory,
                     deeper=self.deeper, clip=self.clip, trusted_loss=trusted_loss,
@@ -227,6 +228,7 @@ class Reweigher:
             return False
         self.clock.moved()
         if self.engine is None or self.lookahead:
+            self._follow_trusted()
             return False
         self.engine.end()
         if self.every is None or self.clock.since_update < self.every or not self.engine.steps:
@@ -285,6 +287,14 @@ class Reweigher:
         if engine.seen_trusted is not None:
             teacher.notice_trusted(engine.seen_trusted)
         self.clock.taught()
+
+    def _follow_trusted(self) -> None:
+        """Every K steps a teacher that learns nothing, but keeps statistics, sees a trusted batch."""
+        teacher, due = self.teacher, self.clock.since_update >= (self.every or 1)
+        if self.engine is None and teacher is not None and teacher.follows_trusted and due:
+            seen = self._peek(self._next_trusted(), Moment.now(self.student.module), None)
+            teacher.notice_trusted(seen)
+            self.clock.taught()
 
     def note_trusted_accuracy(self, accuracy: float) -> None:
         """Tell how accurate the student is on the trusted set, for the M_1 features."""

@@ -11,6 +11,7 @@ from reweigh.teachers.features import (
 from reweigh.teachers.interaction import InteractionTeacher
 from reweigh.teachers.linear import LinearTeacher
 from reweigh.teachers.loss_curve import LossCurveTeacher
+from reweigh.teachers.margin import MarginTeacher
 from reweigh.teachers.mlp import MLPTeacher
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "LinearTeacher",
     "LossCurveTeacher",
     "MLPTeacher",
+    "MarginTeacher",
     "SurfaceFeatures",
     "Teacher",
 ]

@@ -29,11 +29,16 @@ class Teacher(nn.Module):
     meta_learned: bool = True
     """False where the teacher's parameters are learned otherwise than by the meta-gradient."""
 
+    follows_trusted: bool = False
+    """True where `notice_trusted` keeps statistics that the weights rest on: they are kept up to date
+    also when nothing is learned."""
+
     def notice(self, seen: Seen) -> None:
         """Called once per training pass, before `forward`: for teachers that keep statistics."""
 
     def notice_trusted(self, seen: Seen) -> None:
-        """Called after every update with what the student saw of the trusted batch."""
+        """Called after every update, or every K steps where nothing is learned, with what the
+        student saw of the trusted batch."""
 
     def look_ahead(self, ahead: "Lookahead") -> None:
         """With `lookahead`, called before every K-th step: learn through a virtual one."""
