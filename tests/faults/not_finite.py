@@ -17,6 +17,7 @@ from reweigh.training.keeper import refuse_non_finite
 from reweigh.training.loop import Loop
 from reweigh.training.pool import Pool
 from reweigh.training.run_folder import read_status
+from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import Workshop
 
 SEED = 3
@@ -89,7 +90,7 @@ def _replace(owner: Any, name: str, spoil: Callable, begun: list[bool], value: f
 
 _PASSING: dict[str, tuple[Any, str, Callable]] = {
     "input": (Pool, "batch", lambda xy, value: (xy[0] * value, xy[1])),
-    "loss": (Workshop, "per_sample_loss", lambda losses, value: losses * value),
+    "loss": (Classification, "per_sample_loss", lambda losses, value: losses * value),
     "meta-gradient": (Engine, "meta_gradient", lambda ds, value: [d * value for d in ds]),
 }
 

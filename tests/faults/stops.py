@@ -11,17 +11,18 @@ from tests.faults.whole import assert_goes_on, go_on, whole
 from tests.training.interrupted import tiny
 
 from reweigh.methods.l2t_data import L2TData
-from reweigh.training import checkpoint, loop, run
+from reweigh.training import checkpoint, run
 from reweigh.training.loop import Loop
 from reweigh.training.run_folder import read_status
+from reweigh.training.tasks.classification import Classification
 
 _PHASES: dict[str, tuple[Any, str]] = {
     "data preparation": (run, "prepared"),
     "trials": (L2TData, "reweigher"),
     "training": (Loop, "step"),
-    "trusted evaluation": (loop, "error"),
+    "trusted evaluation": (Classification, "standing"),
     "saving": (checkpoint, "_write"),
-    "test evaluation": (run, "error"),
+    "test evaluation": (Classification, "score"),
 }
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from reweigh.batch import cross_entropy
 from reweigh.data.samples import Problem, Samples, numbered
 from reweigh.methods import Setting
+from reweigh.training.tasks.classification import class_feature
 
 CLASSES = 3
 
@@ -46,13 +47,15 @@ def setting(
     layers: dict[str, str] | None = None,
 ) -> Setting:
     """What a method is given; `trusted` gives the batch of an update's number and a size."""
+    layers = {"I0": "2"} if layers is None else layers
     return Setting(
         student=net,
         optimizer=torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9),
         per_sample_loss=cross_entropy,
         trusted=trusted,
         num_classes=CLASSES,
-        layers={"I0": "2"} if layers is None else layers,
+        layers=layers,
+        feature=lambda name: class_feature(name, net, layers, CLASSES),
         steps=100,
         epochs=10,
         right=right,

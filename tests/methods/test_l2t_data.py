@@ -19,9 +19,9 @@ from reweigh.methods.l2t_data import (
     speed_reward,
 )
 from reweigh.seen import Progress, Seen
+from reweigh.teachers import LabelFeature
 from reweigh.training.loop import Loop
-from reweigh.training.problem import data_spec
-from reweigh.training.run import prepared
+from reweigh.training.tasks import prepared
 from reweigh.training.workshop import Workshop
 
 CLASSES = 3
@@ -191,6 +191,7 @@ class Bandit:
             trusted=lambda update, size: (self.x, self.y),
             num_classes=CLASSES,
             layers={"I0": "0"},
+            feature=lambda name: LabelFeature(CLASSES),
             steps=1,
             epochs=1,
             right=None,
@@ -235,8 +236,8 @@ def test_the_loop_counts_kept_samples_as_used() -> None:
         {"data": {"name": "digits", "noise": "flip:0.4"}, "method": {"name": "l2t-data"}}
     )
     method = L2TData(config.method)
-    loop = Loop(Workshop(config, prepared(data_spec(config)), method))
+    loop = Loop(Workshop(config, prepared(config), method))
     loop.shop.student.train()
     loop.epoch(0)
     shown, _, kept = method.filter.counts.tolist()
-    assert int(loop.samples_used) == kept < shown == len(loop.shop.train)
+    assert int(loop.samples_used) == kept < shown == loop.shop.task.size

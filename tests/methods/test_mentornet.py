@@ -15,6 +15,7 @@ from reweigh.methods import Setting, method_for
 from reweigh.methods.mentor_lessons import TrustedLessons
 from reweigh.methods.mentornet import MentorTeacher
 from reweigh.seen import Progress, Seen
+from reweigh.teachers import LabelFeature
 
 STEPS, SIZE = 100, 64
 PD = MentorNetConfig(early_dropout=0, late_dropout=0, mentor_steps=600)
@@ -54,6 +55,7 @@ def reweigher(config: MentorNetConfig, net: nn.Module | None = None) -> Reweighe
         trusted=lambda update, size: (TRUSTED.x, TRUSTED.true),
         num_classes=3,
         layers={},
+        feature=lambda name: LabelFeature(3),
         steps=STEPS,
         epochs=10,
         right=None,  # nobody knows

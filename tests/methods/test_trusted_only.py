@@ -15,7 +15,7 @@ def test_the_training_set_is_the_trusted_one() -> None:
 def test_it_trains_for_as_many_steps_as_everybody_else() -> None:
     ours = shop(settings("method.name=trusted-only"), problem())
     plain = shop(settings("method.name=uniform"), problem())
-    assert len(ours.train) == 12
-    assert len(plain.train) == 40
+    assert ours.task.size == 12
+    assert plain.task.size == 40
     assert ours.steps == plain.steps
-    assert ours.passes < plain.passes  # so it passes over its few samples more often
+    assert ours.task.passes < plain.task.passes  # so it passes over its few samples more often

@@ -15,12 +15,13 @@ from tests.training.small import settings
 
 from reweigh.config import RunConfig
 from reweigh.errors import InterruptedRun
-from reweigh.training import loop as loop_module
 from reweigh.training.checkpoint import Checkpoints
 from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
-from reweigh.training.run import RunResult, resume, train
+from reweigh.training.result import RunResult
+from reweigh.training.run import resume, train
 from reweigh.training.run_folder import read_metrics
+from reweigh.training.tasks.classification import Classification
 from reweigh.training.weight_store import WeightStore
 
 METHODS = {
@@ -48,7 +49,7 @@ def asked_after(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
 
 def asked_in_evaluation(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """SIGTERM just before the trusted error of that number is measured."""
-    _asked(monkeypatch, loop_module, "error", number)
+    _asked(monkeypatch, Classification, "standing", number)
 
 
 def _asked(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int) -> None:

@@ -7,6 +7,7 @@ from tests.training.small import settings, shop
 
 from reweigh.training import loop
 from reweigh.training.loop import Loop
+from reweigh.training.tasks import classification
 from reweigh.training.weight_store import WeightStore
 
 
@@ -16,13 +17,13 @@ def looping(*assignments: str, **options) -> Loop:
 
 def test_of_equally_good_epochs_the_earliest_is_kept(monkeypatch) -> None:
     errors = iter([0.5, 0.2, 0.3, 0.2])
-    monkeypatch.setattr(loop, "error", lambda *_: next(errors))
+    monkeypatch.setattr(classification, "error", lambda *_: next(errors))
     told = []
     one = looping("training.epochs=4", "method.name=uniform")
     states = []
 
     def tell(report: loop.EpochReport) -> None:
-        told.append(report.trusted_error)
+        told.append(report.trusted.value)
         states.append({n: t.clone() for n, t in one.shop.student.state_dict().items()})
 
     one.tell = tell
@@ -37,10 +38,10 @@ def test_of_equally_good_epochs_the_earliest_is_kept(monkeypatch) -> None:
 
 def test_the_stored_weight_of_a_sample_is_w_times_n(tmp_path: Path) -> None:
     one = looping("method.name=perfect-weights")
-    one.weights = WeightStore(tmp_path, len(one.shop.train))
+    one.weights = WeightStore(tmp_path, one.shop.task.size)
     one.run()
     stored = np.asarray(one.weights.epoch(0))
-    right = one.shop.right.numpy()
+    right = one.shop.task.right.numpy()
     assert (stored[~right] == 0).all()
     batches = one._pass(0)
     for positions in batches:
@@ -72,7 +73,7 @@ def test_a_report_says_what_happened() -> None:
 def test_samples_used_are_those_that_weigh_anything() -> None:
     one = looping("method.name=perfect-weights")
     one.run()
-    assert int(one.samples_used) == int(one.shop.right.sum())
+    assert int(one.samples_used) == int(one.shop.task.right.sum())
 
 
 def test_the_student_is_trained_in_training_mode() -> None:

@@ -13,9 +13,10 @@ from reweigh.config.reading import check
 from reweigh.errors import DivergedError, UsageError
 from reweigh.training import run
 from reweigh.training.progress import SilentProgress
-from reweigh.training.run import RunResult, rehearse, train
+from reweigh.training.result import ErrorResult
+from reweigh.training.run import train
 from reweigh.training.run_folder import read_metrics, read_status
-from reweigh.training.weight_store import WeightStore
+from reweigh.training.tasks import Standing, classification
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +24,10 @@ def _tiny_problem(monkeypatch) -> None:
     monkeypatch.setattr(run, "prepared", lambda spec: problem())
 
 
-def trained(folder: Path, *assignments: str) -> RunResult:
-    return train(settings(*assignments), folder, SilentProgress(), command=("reweigh", "train"))
+def trained(folder: Path, *assignments: str) -> ErrorResult:
+    result = train(settings(*assignments), folder, SilentProgress(), command=("reweigh", "train"))
+    assert isinstance(result, ErrorResult)
+    return result
 
 
 def test_a_run_folder_has_everything(tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_labels_stand_beside_the_weights_by_position(tmp_path: Path) -> None:
 
 def test_the_test_set_is_looked_at_only_after_the_last_epoch(tmp_path: Path, monkeypatch) -> None:
     events: list[str] = []
-    measure = run.error
+    measure = classification.error
 
     def counted(student, pool, forward):
         events.append("test" if len(pool) == 20 else "trusted")
@@ -79,16 +82,16 @@ def test_the_test_set_is_looked_at_only_after_the_last_epoch(tmp_path: Path, mon
         def note(self, text: str) -> None:
             events.append("epoch")
 
-    monkeypatch.setattr(run, "error", counted)
-    monkeypatch.setattr("reweigh.training.loop.error", counted)
+    monkeypatch.setattr(classification, "error", counted)
     train(settings("method.name=uniform", "training.epochs=3"), tmp_path / "run", Ears())
     assert events.count("test") == 2
     assert events.index("test") > len(events) - 1 - events[::-1].index("epoch")
 
 
 def test_last_and_best_are_two_students(tmp_path: Path, monkeypatch) -> None:
-    errors = iter([0.1, 0.9])
-    monkeypatch.setattr("reweigh.training.loop.error", lambda *_: next(errors))
+    errors = iter([0.1, 0.9, 0.9])
+    standings = (Standing("error", e, 1 - e, "") for e in errors)
+    monkeypatch.setattr(classification.Classification, "standing", lambda _: next(standings))
     result = trained(tmp_path / "run", "training.epochs=2", "method.name=uniform")
     assert result.best_epoch == 0
     best, last = (load_file(tmp_path / "run" / f"{n}.safetensors") for n in ("best", "model"))
@@ -133,39 +136,3 @@ def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="already exists and is never overwritten"):
         trained(tmp_path / "run")
     assert (tmp_path / "run" / "result.json").read_bytes() == before
-
-
-def test_auroc_is_known_where_weights_are(tmp_path: Path, monkeypatch) -> None:
-    """Of 3 right and 2 wrong labels, 5 of 6 pairs are in order; NaN is nobody's weight."""
-    store = WeightStore(tmp_path, 6)
-    store.begin(0)
-    store.put(torch.arange(5), torch.tensor([0.9, 0.8, 0.3, 0.5, 0.1]))
-    store.end()
-    right = torch.tensor([True, True, True, False, False, False])
-    assert _auroc(store, right) == pytest.approx(5 / 6)
-    assert _auroc(store, torch.ones(6, dtype=torch.bool)) is None
-    assert _auroc(store, None) is None
-    assert _auroc(None, right) is None
-
-
-def _auroc(store, right):
-    return run._auroc(store, right, 6)
-
-
-@pytest.mark.parametrize("name", ["uniform", "deep", "l2t-data"])
-def test_a_rehearsal_writes_nothing(tmp_path: Path, monkeypatch, name: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = rehearse(settings(f"method.name={name}"), SilentProgress())
-    assert list(tmp_path.iterdir()) == []
-    assert found.samples["train"] >= 40  # a method may mix trusted samples in
-    assert (found.samples["trusted"], found.samples["test"]) == (12, 20)
-    assert found.steps == 5
-    assert found.seconds_per_step > 0
-    assert "dry run" in str(found.table().title)
-
-
-def test_runs_of_one_seed_share_their_data(monkeypatch) -> None:
-    monkeypatch.undo()
-    spec = run.data_spec(settings())
-    assert run.prepared(spec) is run.prepared(run.data_spec(settings("method.name=focal")))
-    assert run.prepared(spec) is not run.prepared(run.data_spec(settings("seed=1")))

@@ -5,17 +5,18 @@ from tests.training.small import settings, shop
 
 from reweigh.config.training import TrainingConfig
 from reweigh.errors import UsageError
-from reweigh.training.workshop import choose_device, default_model, forward_under, optimizer_for
+from reweigh.training.tasks.classification import default_model, forward_under
+from reweigh.training.workshop import choose_device, optimizer_for
 
 
 def test_the_pieces_fit_the_problem() -> None:
     one = shop(settings("method.name=uniform", "training.epochs=3"), problem())
-    assert (len(one.train), len(one.trusted), len(one.test)) == (40, 12, 20)
-    assert (one.passes, one.steps_per_epoch, one.steps) == (5, 5, 15)
-    assert one.student(one.train.batch(torch.arange(2), train=True)[0]).shape == (2, 3)
-    assert one.right.sum() < 40
-    assert one.right.tolist() == (problem().train.labels == problem().true_labels).tolist()
-    assert shop(settings("method.name=uniform"), problem(known=False)).right is None
+    assert tuple(one.task.counts().values()) == (40, 12, 20)
+    assert (one.task.passes, one.steps_per_epoch, one.steps) == (5, 5, 15)
+    assert one.student(one.task.batch(torch.arange(2), 0)[0]).shape == (2, 3)
+    assert one.task.right.sum() < 40
+    assert one.task.right.tolist() == (problem().train.labels == problem().true_labels).tolist()
+    assert shop(settings("method.name=uniform"), problem(known=False)).task.right is None
 
 
 def test_the_same_seed_builds_the_same_student_and_another_another() -> None:
@@ -26,12 +27,12 @@ def test_the_same_seed_builds_the_same_student_and_another_another() -> None:
 
 def test_trusted_batches_are_the_update_s_own() -> None:
     one = shop(settings(), problem())
-    x, y = one.trusted_batch(0, 5)
+    x, y = one.task.trusted_batch(0, 5)
     assert x.shape == (5, 2)
-    again = one.trusted_batch(0, 5)
+    again = one.task.trusted_batch(0, 5)
     assert torch.equal(x, again[0])
     assert torch.equal(y, again[1])
-    assert not torch.equal(x, one.trusted_batch(1, 5)[0])
+    assert not torch.equal(x, one.task.trusted_batch(1, 5)[0])
 
 
 def test_a_student_that_fits_the_samples() -> None:

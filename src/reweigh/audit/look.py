@@ -14,9 +14,9 @@ from reweigh.config.methods import UniformConfig
 from reweigh.data.samples import Problem
 from reweigh.errors import CheckpointError
 from reweigh.methods import method_for
-from reweigh.models.layers import internal_layers
 from reweigh.student import find_layer
-from reweigh.training.workshop import Workshop
+from reweigh.training.tasks.classification import Classification
+from reweigh.training.workshop import choose_device
 
 CHUNK = 1000
 
@@ -33,43 +33,43 @@ class Look:
 def look(config: RunConfig, problem: Problem, model: Path, most_states: int = 2000) -> Look:
     """One pass over the training samples, unaugmented, with internal states of some of them.
 
-    The samples are the problem's own, whoever weighed them: plain training's workshop holds them.
+    The samples are the problem's own, whoever weighed them: plain training's task holds them.
     """
-    shop = Workshop(config, problem, method_for(UniformConfig()))
-    shop.student.load_state_dict(_state(model, shop))
-    shop.student.eval()
-    n = len(shop.train)
-    first, _ = shop.train.batch(torch.zeros(1, dtype=torch.int64), train=False)
-    last_layer = find_layer(shop.student, internal_layers(shop.student, first)["I0"])
+    device = choose_device(config.device)
+    task = Classification(config, problem, method_for(UniformConfig()), device)
+    task.student.load_state_dict(_state(model, task.student, device))
+    task.student.eval()
+    n = len(task.train)
+    last_layer = find_layer(task.student, task.layers["I0"])
     shown = np.linspace(0, n - 1, min(n, most_states)).astype(np.int64)
     wanted = torch.zeros(n, dtype=torch.bool)
     wanted[torch.from_numpy(shown)] = True
     probabilities, states = [], []
     for positions in torch.arange(n).split(CHUNK):
-        p, state = _pass(shop, last_layer, positions)
+        p, state = _pass(task, last_layer, positions)
         probabilities.append(p.cpu().numpy())
         states.append(state[wanted[positions].to(state.device)].cpu().numpy())
     return Look(np.concatenate(probabilities), np.concatenate(states), shown)
 
 
 @torch.no_grad()
-def _pass(shop: Workshop, last_layer: nn.Module, positions: Tensor) -> tuple[Tensor, Tensor]:
+def _pass(task: Classification, last_layer: nn.Module, positions: Tensor) -> tuple[Tensor, Tensor]:
     """p(k | x) (n, K) and what the last linear layer sees, (n, d)."""
-    x, _ = shop.train.batch(positions, train=False)
+    x, _ = task.train.batch(positions, train=False)
     seen: list[Tensor] = []
     handle = last_layer.register_forward_hook(lambda _layer, args, _out: seen.append(args[0]))
     try:
-        p = shop.forward(shop.student, x).softmax(1)
+        p = task.forward(task.student, x).softmax(1)
     finally:
         handle.remove()
     return p, seen[-1].flatten(1).float()
 
 
-def _state(model: Path, shop: Workshop) -> dict[str, Tensor]:
+def _state(model: Path, student: nn.Module, device: torch.device) -> dict[str, Tensor]:
     if not model.is_file():
         raise CheckpointError(f"{model} is missing; the run did not finish: train it again.")
-    state = load_file(model, device=str(shop.device))
-    own = {name: value.shape for name, value in shop.student.state_dict().items()}
+    state = load_file(model, device=str(device))
+    own = {name: value.shape for name, value in student.state_dict().items()}
     if {name: value.shape for name, value in state.items()} != own:
         raise CheckpointError(
             f"{model} does not fit the student that config.toml describes; was either changed?"

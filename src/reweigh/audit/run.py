@@ -16,8 +16,9 @@ from reweigh.config import RunConfig, read_config
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import DataError, UsageError
 from reweigh.methods import method_for
-from reweigh.training.problem import data_spec
-from reweigh.training.run import RESULT, prepared, set_up_torch
+from reweigh.training.result import RESULT
+from reweigh.training.run import set_up_torch
+from reweigh.training.tasks.classification import Classification
 from reweigh.training.weight_store import WeightStore
 
 
@@ -84,7 +85,7 @@ def audit_run(folder: Path) -> Audit:
     """Audit the training labels of the run in `folder`; one pass of its student over them."""
     config = _config(folder)
     set_up_torch(config)
-    problem = prepared(data_spec(config))
+    problem = Classification.prepare(config)
     _refuse_changed(folder, config, problem)
     seen = look(config, problem, folder / "best.safetensors")
     return judge(problem, _weights(folder, config, problem), seen)

@@ -84,11 +84,12 @@ def train(
 
     from reweigh.training import run
     from reweigh.training.progress import choose_progress
+    from reweigh.training.rehearsal import rehearse
     from reweigh.training.run_folder import default_folder, folder_of
 
     progress = choose_progress(screen.quiet, screen.color)
     if dry_run:
-        result = run.rehearse(settings, progress)
+        result = rehearse(settings)
     elif resume is not None:
         screen.folder = out or folder_of(settings) or default_folder(settings)
         result = run.begin_or_go_on(settings, screen.folder, progress, sys.argv, allow_drift)

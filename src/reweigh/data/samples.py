@@ -4,7 +4,7 @@ A `Source` is what a reader found; a `Problem` is what a training run gets, afte
 was split off and noise was planted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
@@ -105,6 +105,29 @@ class Problem:
     """Of the training samples: what they were before planted noise; None where nobody knows."""
     record: dict[str, Any]
     """What was done, with seeds and counts; ready for JSON."""
+
+    def trusted_alone(self) -> "Problem":
+        """The trusted samples in place of the training set; their labels are right."""
+        return replace(self, train=self.trusted, true_labels=None)
+
+    def with_trusted(self, copies: int = 1) -> "Problem":
+        """Training samples, then the trusted ones `copies` times, as a training set."""
+        a, b = self.train, self.trusted
+        b = b.take(np.tile(np.arange(len(b)), copies))
+        both = Samples(
+            inputs=np.concatenate([a.inputs, b.inputs]),
+            labels=np.concatenate([a.labels, b.labels]),
+            ids=np.concatenate([a.ids, b.ids]),
+        )
+        known = self.true_labels
+        true = None if known is None else np.concatenate([known, b.labels])
+        return replace(self, train=both, true_labels=true)
+
+    def put_right(self) -> "Problem | None":
+        """The training set under its true labels; None where nobody knows them."""
+        if self.true_labels is None:
+            return None
+        return replace(self, train=self.train.with_labels(self.true_labels))
 
 
 def joined(a: Samples, b: Samples) -> Samples:

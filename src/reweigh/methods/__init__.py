@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from reweigh.config.methods import MethodConfig
-from reweigh.methods.base import Method, Setting, Trial
+from reweigh.methods.base import AnyProblem, Method, Setting, Trial
 
 _HOMES = {
     "uniform": "Uniform",
@@ -28,4 +28,4 @@ def method_for(config: MethodConfig) -> Method:
     return getattr(module, _HOMES[config.name])(config)
 
 
-__all__ = ["Method", "Setting", "Trial", "method_for"]
+__all__ = ["AnyProblem", "Method", "Setting", "Trial", "method_for"]

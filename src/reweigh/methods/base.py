@@ -4,17 +4,51 @@ The loop, the schedule, the evaluation and the data are the same for all, so tha
 between two rows of a table is a difference between two methods.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.data.samples import Problem
+from reweigh.errors import UsageError
 from reweigh.reweigher import Reweigher
-from reweigh.teachers import Teacher
+from reweigh.teachers import Feature, Teacher
 from reweigh.typing import Batch, PerSampleLoss
+
+
+class AnyProblem(Protocol):
+    """What is learned from, whatever its samples are: labelled images, rows, pairs of sentences."""
+
+    @property
+    def train(self) -> Sized:
+        """The samples that are in doubt."""
+        ...
+
+    @property
+    def trusted(self) -> Sized:
+        """The few that are not."""
+        ...
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What was done to get it, ready for JSON; another record, another problem."""
+        ...
+
+    def trusted_alone(self) -> Self:
+        """The trusted samples in place of the training set."""
+        ...
+
+    def with_trusted(self, copies: int = 1) -> Self:
+        """The trusted samples, `copies` times, behind the training samples."""
+        ...
+
+    def put_right(self) -> Self | None:
+        """The training set without the noise; None where nobody knows it."""
+        ...
+
+
+P = TypeVar("P", bound=AnyProblem)
 
 
 @dataclass(frozen=True)
@@ -26,9 +60,12 @@ class Setting:
     per_sample_loss: PerSampleLoss
     trusted: Callable[[int, int], Batch]
     """The trusted batch of an update's number and a size; the same numbers give the same batch."""
-    num_classes: int
+    num_classes: int | None
+    """None where labels are not classes: the target of a pair is a sentence."""
     layers: dict[str, str]
     """Names of the student's layers behind I0 … I3, as far as it has them."""
+    feature: Callable[[str], Feature]
+    """What a teacher may look at by the paper's names: I0 … I3, M0, M1."""
     steps: int
     """All steps of the run."""
     epochs: int
@@ -36,6 +73,13 @@ class Setting:
     """(N,) bool by sample id: is the label right? None where nobody knows."""
     seed: int
     clip_norm: float | None = None
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are, for methods that need some."""
+        if self.num_classes is None:
+            raise UsageError("this method needs class labels, and this task has none")
+        return self.num_classes
 
     def reweigher(self, teacher: Teacher | None, **options: Any) -> Reweigher:
         """A reweigher on this student with the loop's own settings."""
@@ -64,7 +108,7 @@ class Method:
     def __init__(self, config: Any) -> None:
         self.config = config
 
-    def problem(self, problem: Problem) -> Problem:
+    def problem(self, problem: P) -> P:
         """The samples to train on; most methods take them as they are."""
         return problem
 

@@ -227,7 +227,7 @@ class L2TData(Method):
         if self.policy is None:
             with torch.random.fork_rng(devices=[]):
                 torch.default_generator.manual_seed(setting.seed)
-                size = setting.num_classes + 5
+                size = setting.classes + 5
                 self.policy = KeepPolicy(size, self.config.policy, self.config.keep_bias)
         self.filter = Filter(
             self.policy,

@@ -84,7 +84,7 @@ class L2TLoss(Method):
         c = self.config
         teacher = LossShaper(
             setting.layers["I0"],
-            setting.num_classes,
+            setting.classes,
             pretrain=c.pretrain,
             plain_share=c.plain_share,
         ).to(next(setting.student.parameters()).device)

@@ -129,4 +129,4 @@ class MentorNet(Method):
             return logits.float().log_softmax(1), y
 
         size = len(setting.trusted(0, batch)[1])
-        return TrustedLessons(predict, begins=begins, size=size, num_classes=setting.num_classes)
+        return TrustedLessons(predict, begins=begins, size=size, num_classes=setting.classes)

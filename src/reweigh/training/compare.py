@@ -15,7 +15,8 @@ from reweigh.errors import CheckpointError, InterruptedRun, ReweighError
 from reweigh.training import signals
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
-from reweigh.training.run import RESULT, resume, train
+from reweigh.training.result import RESULT
+from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, read_status
 
 Ended = tuple[str, RunConfig, ReweighError | None]

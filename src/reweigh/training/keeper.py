@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from reweigh import __version__
-from reweigh.data.samples import Problem
 from reweigh.errors import CheckpointError, DivergedError
-from reweigh.methods import Method
+from reweigh.methods import AnyProblem, Method
 from reweigh.training.checkpoint import Checkpoint, Checkpoints
 from reweigh.training.environment import world_size
 from reweigh.training.generators import generator_states, set_generator_states
@@ -27,7 +26,7 @@ class Keeper:
     def __init__(
         self,
         home: RunFolder,
-        problem: Problem,
+        problem: AnyProblem,
         method: Method,
         trials: Trials,
         device: torch.device,
@@ -100,7 +99,7 @@ class Keeper:
         }
 
 
-def made_with(problem: Problem, device: torch.device) -> dict[str, Any]:
+def made_with(problem: AnyProblem, device: torch.device) -> dict[str, Any]:
     """What must be the same for the same bits."""
     record = json.dumps(problem.record, sort_keys=True)
     return {

@@ -16,10 +16,9 @@ from torch import Tensor
 from reweigh.errors import InterruptedRun
 from reweigh.teachers.base import effective_share
 from reweigh.training import signals
-from reweigh.training.evaluate import error
-from reweigh.training.pool import order, split
 from reweigh.training.progress import Progress, SilentProgress, stretch
 from reweigh.training.spikes import SpikeWatch
+from reweigh.training.tasks import Standing
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.workshop import Workshop
 
@@ -28,12 +27,12 @@ Best = dict[str, Tensor]
 
 @dataclass
 class EpochReport:
-    """What one epoch has to tell; the trusted error is the only thing a choice may rest on."""
+    """What one epoch has to tell."""
 
     epoch: int
     step: int
     train_loss: float
-    trusted_error: float
+    trusted: Standing
     effective_share: float
     """Mean effective sample size of the batches, as a share of them."""
     lr: float
@@ -42,7 +41,15 @@ class EpochReport:
 
     def row(self) -> dict[str, float]:
         """For metrics.jsonl."""
-        return dict(vars(self))
+        return {
+            "epoch": self.epoch,
+            "step": self.step,
+            "train_loss": self.train_loss,
+            f"trusted_{self.trusted.name}": self.trusted.value,
+            "effective_share": self.effective_share,
+            "lr": self.lr,
+            "train_seconds": self.train_seconds,
+        }
 
 
 @dataclass
@@ -65,6 +72,7 @@ class Loop:
     """Of the steps since the last report."""
     spikes: SpikeWatch = field(default_factory=SpikeWatch)
     best_error: float = math.inf
+    """Or whatever else the task measures on the trusted set."""
     best_epoch: int = -1
     best_state: Best = field(default_factory=dict)
     seconds: float = 0.0
@@ -86,14 +94,14 @@ class Loop:
                 raise
 
     def epoch(self, epoch: int) -> EpochReport:
-        """The steps that are left of an epoch, then the trusted error."""
+        """The steps that are left of an epoch, then how good the student is."""
         end = (epoch + 1) * self.shop.steps_per_epoch
         if self.done < end:
             self._steps_until(epoch, end)
         every, epochs = self.shop.config.training.checkpoint_every, self.shop.config.training.epochs
         if (epoch + 1) % every == 0 or epoch + 1 == epochs:
             self.save(self)
-        trusted = error(self.shop.student, self.shop.trusted, self.shop.forward)
+        trusted = self.shop.task.standing()
         self._remember(epoch, trusted)
         return self._report(epoch, trusted)
 
@@ -109,7 +117,7 @@ class Loop:
         if self.weights is not None:
             self.weights.end()
 
-    def _report(self, epoch: int, trusted: float) -> EpochReport:
+    def _report(self, epoch: int, trusted: Standing) -> EpochReport:
         loss, share = torch.stack(self.losses).mean(), torch.stack(self.shares).mean()
         self.losses, self.shares, self.reported = [], [], epoch + 1
         lr = float(self.shop.optimizer.param_groups[0]["lr"])
@@ -119,9 +127,8 @@ class Loop:
         """One step of the student; mean loss and effective share of its batch, both ()."""
         positions, number = self._positions(step)
         start = time.process_time()
-        x, y = self.shop.train.batch(positions, number, train=True)
-        ids = positions.to(y.device)
-        outcome = self.shop.reweigher.step(x, y, ids=ids)
+        batch, ids = self.shop.task.batch(positions, number), positions.to(self.shop.device)
+        outcome = self.shop.reweigher.step(batch, ids=ids)
         self.shop.scheduler.step()
         self.seconds += time.process_time() - start
         n = len(positions)
@@ -144,20 +151,19 @@ class Loop:
 
     def _positions(self, step: int) -> tuple[Tensor, int]:
         """The batch of a step: its place in its pass over the training set, and the pass."""
-        number, place = divmod(step, self.shop.passes)
+        number, place = divmod(step, self.shop.task.passes)
         return self._pass(number)[place], number
 
     def _pass(self, number: int) -> list[Tensor]:
         if getattr(self, "_current", None) is None or self._current[0] != number:
-            positions = order(len(self.shop.train), self.shop.seed, "train", number)
-            self._current = number, split(positions, self.shop.config.training.batch_size)
+            self._current = number, self.shop.task.batches(number)
         return self._current[1]
 
-    def _remember(self, epoch: int, trusted_error: float) -> None:
+    def _remember(self, epoch: int, trusted: Standing) -> None:
         """Keep the student that is best by the trusted set; of equals, the earliest."""
-        self.shop.reweigher.note_trusted_accuracy(1 - trusted_error)
-        if trusted_error < self.best_error:
-            self.best_error, self.best_epoch = trusted_error, epoch
+        self.shop.reweigher.note_trusted_accuracy(trusted.accuracy)
+        if trusted.value < self.best_error:
+            self.best_error, self.best_epoch = trusted.value, epoch
             state = self.shop.student.state_dict()
             self.best_state = {name: value.detach().clone() for name, value in state.items()}
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reweigh.config import RunConfig
-from reweigh.data.samples import Problem
-from reweigh.methods import Method
+from reweigh.methods import AnyProblem, Method
 from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.progress import Progress
 from reweigh.training.workshop import Workshop
@@ -17,7 +16,7 @@ class Trials:
     """Called with the number of a trial; a trial that was interrupted goes on where it was."""
 
     def __init__(
-        self, config: RunConfig, problem: Problem, method: Method, progress: Progress
+        self, config: RunConfig, problem: AnyProblem, method: Method, progress: Progress
     ) -> None:
         self.config, self.problem, self.method = config, problem, method
         self.progress = progress
@@ -46,7 +45,7 @@ class Trials:
         return self.history
 
     def _note(self, loop: Loop, report: EpochReport) -> None:
-        self.history.append((int(loop.samples_used), 1 - report.trusted_error))
+        self.history.append((int(loop.samples_used), report.trusted.accuracy))
 
     def state_dict(self) -> dict[str, Any]:
         """What the trials so far came to."""

@@ -1,0 +1,51 @@
+"""A dry run: everything is built, two steps are taken, nothing is written."""
+
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from reweigh.config import RunConfig
+from reweigh.methods import method_for
+from reweigh.training import run
+from reweigh.training.loop import Loop
+from reweigh.training.workshop import Workshop
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a dry run found."""
+
+    method: str
+    samples: dict[str, int]
+    parameters: int
+    steps: int
+    seconds_per_step: float
+    device: str
+
+    def table(self) -> Table:
+        """For people."""
+        table = Table(title=f"dry run: {self.method}", show_header=False)
+        table.add_row("samples", ", ".join(f"{n} {name}" for name, n in self.samples.items()))
+        table.add_row("student", f"{self.parameters:,} parameters on {self.device}")
+        total = self.steps * self.seconds_per_step
+        table.add_row("steps", f"{self.steps} of {self.seconds_per_step:.3f} s: {total:.0f} s")
+        return table
+
+
+def rehearse(config: RunConfig) -> Rehearsal:
+    """Build everything and take two steps, of which the second is timed."""
+    run.set_up_torch(config)
+    shop = Workshop(config, run.prepared(config), method_for(config.method))
+    loop = Loop(shop)
+    shop.student.train()
+    loop.step(0)
+    first = loop.seconds
+    loop.step(1 % shop.steps)
+    return Rehearsal(
+        method=config.method.name,
+        samples=shop.task.counts(),
+        parameters=sum(p.numel() for p in shop.student.parameters()),
+        steps=shop.steps,
+        seconds_per_step=loop.seconds - first,
+        device=str(shop.device),
+    )

@@ -1,0 +1,66 @@
+"""What a run came to: figures for programs, a small table for people."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.table import Table
+
+RESULT = "result.json"
+
+
+@dataclass(frozen=True)
+class RunResult(ABC):
+    """What runs of every kind say of themselves."""
+
+    method: str
+    seed: int
+    run_id: str
+    folder: str
+    """Where it is; not written into it, so that it can be moved."""
+    best_epoch: int
+    noise_auroc: float | None
+    """How well low weights of the last epoch find planted noise; None where nobody knows it."""
+    steps: int
+    train_seconds: float
+    """Processor time of all training steps, a method's own trials included."""
+    parameters: int
+
+    def kept(self) -> dict[str, Any]:
+        """What is written to the run's folder."""
+        return {name: value for name, value in asdict(self).items() if name != "folder"}
+
+    def table(self) -> Table:
+        """For people."""
+        table = Table(title=f"{self.method}, seed {self.seed}", show_header=False)
+        for name, value in self.scores():
+            table.add_row(name, value)
+        if self.noise_auroc is not None:
+            table.add_row("AUROC of the weights for planted noise", f"{self.noise_auroc:.3f}")
+        table.add_row("processor time of training", f"{self.train_seconds:.1f} s")
+        table.add_row("run folder", self.folder)
+        return table
+
+    @abstractmethod
+    def scores(self) -> list[tuple[str, str]]:
+        """The rows of the table that say how good the student is."""
+        ...
+
+
+@dataclass(frozen=True)
+class ErrorResult(RunResult):
+    """Of a classifier. Errors are shares of the test set in [0, 1]."""
+
+    test_error_last: float
+    """After the last epoch."""
+    test_error_best_by_trusted: float
+    """Of the epoch with the lowest error on the trusted set."""
+    trusted_error_last: float
+
+    def scores(self) -> list[tuple[str, str]]:
+        """Last and best by trusted."""
+        best = f"{self.test_error_best_by_trusted:.2%} (epoch {self.best_epoch + 1})"
+        return [
+            ("test error, last epoch", f"{self.test_error_last:.2%}"),
+            ("test error, epoch best by the trusted set", best),
+        ]

@@ -1,0 +1,103 @@
+"""What differs between kinds of work; the loop, the run folder and the methods know no more of it.
+
+A task is one problem as one method sees it, placed on a device, with the student that learns it:
+it gives the batches of a step, the loss of every sample, and says how good the student is.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.methods import AnyProblem, Method
+from reweigh.teachers import Feature
+from reweigh.training.result import RunResult
+from reweigh.typing import Batch
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How good a student is on the trusted set: the only thing that a choice may rest on."""
+
+    name: str
+    """What `value` is called: error, loss."""
+    value: float
+    """Lower is better."""
+    accuracy: float
+    """Share of right answers in [0, 1], for what learns from it: M_1, L2T-data."""
+    shown: str
+    """For people."""
+
+
+class Task(ABC):
+    """One problem under one method, with its student."""
+
+    Result: ClassVar[type[RunResult]]
+    """What its runs come to."""
+
+    student: nn.Module
+    size: int
+    """How many samples are trained on; their positions 0 … size − 1 name them."""
+    right: Tensor | None
+    """(N,) bool by position: is the label right? None where nobody knows."""
+    doubtful: int
+    """The first so many training samples are those that are in doubt."""
+    passes: int
+    """Steps of one pass over these samples."""
+    steps_per_epoch: int
+    """The same for every method: steps of one pass over what is in doubt."""
+    num_classes: int | None = None
+    layers: dict[str, str]
+    """Names of the student's layers behind I0 … I3, as far as it has them."""
+
+    @abstractmethod
+    def __init__(self, config: Any, problem: Any, method: Method, device: torch.device) -> None: ...
+
+    @staticmethod
+    @abstractmethod
+    def prepare(config: Any) -> AnyProblem:
+        """The problem that the settings describe; equal data settings share it."""
+
+    @staticmethod
+    @abstractmethod
+    def describe(problem: Any, folder: Path) -> None:
+        """Write what stands behind the positions, for whoever reads the run later."""
+
+    @abstractmethod
+    def batches(self, number: int) -> list[Tensor]:
+        """Positions of every batch of a pass, by the pass's number alone."""
+
+    @abstractmethod
+    def batch(self, positions: Tensor, number: int) -> Batch:
+        """The samples at these positions as pass `number` shows them."""
+
+    @abstractmethod
+    def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
+        """What a step minimises, sample by sample, (n,)."""
+
+    @abstractmethod
+    def trusted_batch(self, update: int, size: int) -> Batch:
+        """The trusted batch of one update of the teacher."""
+
+    @abstractmethod
+    def feature(self, name: str) -> Feature:
+        """What a teacher may look at, by the paper's names."""
+
+    @abstractmethod
+    def standing(self) -> Standing:
+        """How good the student is on the trusted set."""
+
+    @abstractmethod
+    def score(self) -> Any:
+        """How good the student is on the test set: asked after the last epoch, never to choose."""
+
+    @abstractmethod
+    def result(self, common: dict[str, Any], last: Any, best: Any, trusted: Standing) -> RunResult:
+        """What the run came to, from the scores of its last and its best student."""
+
+    @abstractmethod
+    def counts(self) -> dict[str, int]:
+        """Samples in each part, by its name."""

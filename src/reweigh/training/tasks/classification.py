@@ -1,0 +1,189 @@
+"""Classes of images and of table rows: cross-entropy, the error, labels that may be wrong."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reweigh.config import RunConfig
+from reweigh.data.prepare import DataSpec, prepare
+from reweigh.data.samples import Problem, Samples
+from reweigh.errors import UsageError
+from reweigh.methods import Method
+from reweigh.models.build import build
+from reweigh.models.layers import internal_layers
+from reweigh.teachers import Feature, InternalState, LabelFeature, SurfaceFeatures
+from reweigh.training.evaluate import error
+from reweigh.training.images import Normalisation
+from reweigh.training.pool import Pool, batches_of, order, pool, split, trusted_positions
+from reweigh.training.problem import data_spec
+from reweigh.training.result import ErrorResult
+from reweigh.training.tasks.base import Standing, Task
+from reweigh.typing import Batch
+
+Forward = Callable[[nn.Module, Tensor], Tensor]
+
+
+class Classification(Task):
+    """A classifier with its pools of labelled samples."""
+
+    Result = ErrorResult
+
+    def __init__(
+        self, config: RunConfig, problem: Problem, method: Method, device: torch.device
+    ) -> None:
+        self.config, self.device = config, device
+        chosen = method.problem(problem)
+        self._place_pools(problem, chosen)
+        batch_size = config.training.batch_size
+        self.size = len(self.train)
+        self.passes = batches_of(self.size, batch_size)
+        self.steps_per_epoch = batches_of(len(problem.train), batch_size)
+        self.class_names, self.num_classes = problem.class_names, len(problem.class_names)
+        self.forward = forward_under(config.training.bf16, device)
+        self.student = self._student()
+        self.right = right_labels(chosen, device)
+        self.doubtful = min(len(problem.train), self.size)
+        sample, _ = self.train.batch(torch.zeros(1, dtype=torch.int64), train=False)
+        self.layers = internal_layers(self.student, sample)
+
+    @staticmethod
+    def prepare(config: RunConfig) -> Problem:
+        """The problem of the data section and the seed."""
+        return _prepared(data_spec(config))
+
+    @staticmethod
+    def describe(problem: Problem, folder: Path) -> None:
+        """samples.npz: each position's id and its labels."""
+        true = np.array([]) if problem.true_labels is None else problem.true_labels
+        np.savez(
+            folder / "samples.npz",
+            ids=problem.train.ids,
+            labels=problem.train.labels,
+            true_labels=true,
+            class_names=np.array(list(problem.class_names)),
+        )
+
+    def _place_pools(self, problem: Problem, chosen: Problem) -> None:
+        t = self.config.training
+        image = problem.kind == "image"
+        statistics = Normalisation.of(problem.train.inputs) if image else None
+
+        def placed(samples: Samples, augment: str) -> Pool:
+            return pool(
+                samples,
+                statistics,
+                device=self.device,
+                augment=augment,
+                seed=self.config.seed,
+                channels_last=t.channels_last,
+            )
+
+        self.train = placed(chosen.train, t.augment)
+        self.trusted = placed(problem.trusted, t.augment)
+        self.test = placed(problem.test, "none")
+
+    def _student(self) -> nn.Module:
+        c = self.config.student
+        shape = self.train.inputs.shape
+        name = default_model(shape) if c.model == "auto" else c.model
+        model = build(name, shape, len(self.class_names), seed=self.config.seed, **c.options)
+        if self.config.training.channels_last:
+            model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (missing in torch's stubs)
+        return model.to(self.device)
+
+    def batches(self, number: int) -> list[Tensor]:
+        """A permutation of the training set, cut into nearly equal batches."""
+        positions = order(self.size, self.config.seed, "train", number)
+        return split(positions, self.config.training.batch_size)
+
+    def batch(self, positions: Tensor, number: int) -> tuple[Tensor, Tensor]:
+        """(x, y), augmented for this pass."""
+        return self.train.batch(positions, number, train=True)
+
+    def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
+        """Cross-entropy of each sample, (n,)."""
+        x, y = batch
+        return F.cross_entropy(self.forward(student, x), y, reduction="none")
+
+    def trusted_batch(self, update: int, size: int) -> tuple[Tensor, Tensor]:
+        """The trusted batch of one update of the teacher, augmented like training samples."""
+        positions = trusted_positions(len(self.trusted), size, self.config.seed, update)
+        return self.trusted.batch(positions, epoch=update, train=True)
+
+    def feature(self, name: str) -> Feature:
+        """I0 input of the last layer, I1–I3 pooled maps, M0 label, M1 progress."""
+        return class_feature(name, self.student, self.layers, len(self.class_names))
+
+    def standing(self) -> Standing:
+        """The error on the trusted set."""
+        wrong = error(self.student, self.trusted, self.forward)
+        return Standing("error", wrong, 1 - wrong, f"trusted error {wrong:.2%}")
+
+    def score(self) -> float:
+        """The error on the test set."""
+        return error(self.student, self.test, self.forward)
+
+    def result(
+        self, common: dict[str, Any], last: float, best: float, trusted: Standing
+    ) -> ErrorResult:
+        """Errors of the last and the best epoch."""
+        return ErrorResult(
+            **common,
+            test_error_last=last,
+            test_error_best_by_trusted=best,
+            trusted_error_last=trusted.value,
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Samples in each part."""
+        return {"train": self.size, "trusted": len(self.trusted), "test": len(self.test)}
+
+
+@lru_cache(maxsize=4)
+def _prepared(spec: DataSpec) -> Problem:
+    return prepare(spec)
+
+
+def class_feature(
+    name: str, student: nn.Module, layers: dict[str, str], num_classes: int
+) -> Feature:
+    """A feature by the paper's name: I0 … I3 of the student's layers, M0, M1."""
+    if name == "M0":
+        return LabelFeature(num_classes)
+    layer = "I0" if name == "M1" else name
+    if layer not in layers:
+        found = ", ".join(f"{k} = {v}" for k, v in layers.items())
+        raise UsageError(f"this student has no internal state {layer}; it has {found}")
+    if name == "M1":
+        return SurfaceFeatures(layers[layer], num_classes)
+    return InternalState(student, layers[layer], side="input" if name == "I0" else "output")
+
+
+def default_model(shape: tuple[int, ...]) -> str:
+    """A student that fits the samples: mlp for tables, cnn for grey, ResNet-20 for colour."""
+    if len(shape) != 3:
+        return "mlp"
+    return "cnn" if shape[0] == 1 else "resnet20"
+
+
+def forward_under(bf16: bool, device: torch.device) -> Forward:
+    """Logits in float32, the student itself under bfloat16 autocast if asked."""
+
+    def forward(student: nn.Module, x: Tensor) -> Tensor:
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16):
+            return student(x).float()
+
+    return forward
+
+
+def right_labels(problem: Problem, device: torch.device) -> Tensor | None:
+    """(N,) bool by position in the training set, where the true labels are known."""
+    if problem.true_labels is None:
+        return None
+    return torch.tensor(problem.train.labels == problem.true_labels, device=device)
