@@ -1,0 +1,1 @@
+"""Sentence pairs: read, cut into words and pieces, numbered, batched, scored."""

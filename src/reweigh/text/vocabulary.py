@@ -1,0 +1,59 @@
+"""The joint dictionary: one number for each piece of either language.
+
+The five specials come first, then the pieces by descending count in the training text, ties in the
+order of the alphabet: the same text gives the same numbers.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from reweigh.errors import CheckpointError, DataError
+
+PAD, BEGIN, END, UNKNOWN, MASK = range(5)
+SPECIALS = ("<pad>", "<s>", "</s>", "<unk>", "<MASK>")
+
+
+class Vocabulary:
+    """Pieces and their numbers, 0 … len − 1."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        self.symbols = tuple(symbols)
+        self._number = {symbol: number for number, symbol in enumerate(self.symbols)}
+        if self.symbols[: len(SPECIALS)] != SPECIALS or len(self._number) != len(self.symbols):
+            raise DataError(
+                f"A vocabulary of {len(self.symbols)} symbols does not start with "
+                f"{' '.join(SPECIALS)}, or names a symbol twice; prepare the data again."
+            )
+
+    @classmethod
+    def of(cls, pieces: Iterable[str]) -> "Vocabulary":
+        """The vocabulary of a training text, given as all its pieces."""
+        counts = Counter(pieces)
+        ordered = sorted(counts.keys() - set(SPECIALS), key=lambda piece: (-counts[piece], piece))
+        return cls([*SPECIALS, *ordered])
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def encode(self, pieces: Iterable[str]) -> list[int]:
+        """The numbers of pieces; those that training never saw are `<unk>`."""
+        return [self._number.get(piece, UNKNOWN) for piece in pieces]
+
+    def decode(self, numbers: Iterable[int]) -> list[str]:
+        """The pieces up to the end of the sentence, padding and begin marks left out."""
+        pieces: list[str] = []
+        for number in numbers:
+            if number == END:
+                break
+            if number not in (PAD, BEGIN):
+                pieces.append(self.symbols[number])
+        return pieces
+
+    def check_fits(self, rows: int) -> None:
+        """Raise a `CheckpointError` unless an embedding has one row for each symbol."""
+        if rows != len(self):
+            raise CheckpointError(
+                f"The vocabulary has {len(self):,} symbols and the checkpoint's embedding "
+                f"{rows:,} rows; they belong to different runs: use the vocabulary in the "
+                f"checkpoint's own run folder."
+            )
