@@ -1,0 +1,1 @@
+"""From source sentences to the best translations that a model knows."""
