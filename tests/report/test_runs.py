@@ -6,7 +6,7 @@ from tests.audit.made_up import finished_run
 from tests.report.made_up import run
 
 from reweigh.errors import UsageError
-from reweigh.report.runs import foremost, read_runs, table
+from reweigh.report.runs import counterpart, foremost, read_runs, table
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,19 @@ def test_the_foremost_weighs_and_does_not_know_the_truth(tmp_path: Path) -> None
     assert foremost([run("uniform", error=0.1), ceiling, weak]) is weak
     assert foremost([run("uniform", error=0.1), run("trusted-only", error=0.2)]).row == "uniform"
     assert foremost([ceiling]) is ceiling
+
+
+def test_beside_an_internal_teacher_stands_the_foremost_surface_one(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    deep, linear, weak, curve = (
+        run(row, error=error, weighed=tmp_path)
+        for row, error in (("deep", 0.1), ("deep", 0.2), ("focal", 0.3), ("meta-weight-net", 0.2))
+    )
+    ceiling = run("perfect-weights", error=0.0, weighed=tmp_path)
+    runs = [linear, weak, curve, deep, ceiling, run("uniform", error=0.1)]
+    assert counterpart(runs, deep) is curve
+    assert counterpart(runs, curve) is deep
+    assert counterpart([deep, linear], deep) is None
 
 
 def test_the_table_is_in_percent_and_one_seed_has_no_spread() -> None:

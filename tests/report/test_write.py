@@ -12,7 +12,9 @@ from reweigh.audit.run import audit_run
 from reweigh.errors import UsageError
 from reweigh.report.charts import methods_chart
 from reweigh.report.citations import bibtex
-from reweigh.report.sample_charts import principal
+from reweigh.report.measures import MEASURES, measure_of
+from reweigh.report.runs import foremost
+from reweigh.report.states import plane
 from reweigh.report.suspects import MOST_PICTURES, in_turns, suspects
 from reweigh.report.words import on_chart, shown
 from reweigh.report.write import Report, headline, read_report, render, write_report
@@ -87,18 +89,59 @@ def test_rows_of_tables_show_values_and_no_picture() -> None:
     audit = audited()
     flat = replace(audit.samples, inputs=audit.samples.inputs.reshape(300, -1).astype(np.float32))
     (first, *_) = suspects(replace(audit, samples=flat))
-    assert first["picture"] is None
-    assert first["values"].count(",") == 5
+    assert first["evidence"].picture is None
+    assert len(first["evidence"].columns) == 8
 
 
-def test_one_internal_unit_is_enough_for_two_components() -> None:
+def test_texts_stand_in_the_place_of_pictures() -> None:
+    full = report()
+    texts = {"source": np.array([f"<b>{i}</b>" for i in range(300)])}
+    page = own_part(render(replace(full, texts=texts)))
+    assert "<img" not in page
+    assert '<dt class="name">source</dt><dd class="name">&lt;b&gt;' in page
+
+
+@pytest.mark.parametrize("how", ["pca", "t-sne"])
+def test_states_lie_on_a_plane_and_neighbours_stay_together(how) -> None:
     audit = audited()
+    at = plane(audit, how).at
+    kinds = audit.look.states.argmax(axis=1)  # the states are the probabilities
+    centres = np.stack([at[kinds == k].mean(axis=0) for k in range(3)])
+    nearest = ((at[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == kinds).mean() > 0.9
+    np.testing.assert_array_equal(at, plane(audit, how).at)
     narrow = replace(audit.look, states=audit.look.states[:, :1])
-    assert principal(replace(audit, look=narrow)).shape == (100, 2)
+    assert plane(replace(audit, look=narrow), how).at.shape == (100, 2)
+
+
+def test_two_teachers_stand_side_by_side() -> None:
+    full = report()
+    page = render(replace(full, beside=(full.runs[2], full.audit)))
+    drawn = drawings(page)
+    for key in ("weight-loss", "states-class", "states-weight"):
+        assert drawn[f"{key}-beside"]["data"] == drawn[key]["data"]
+        assert page.index(f'id="chart-{key}"') < page.index(f'id="chart-{key}-beside"')
+    assert "Weight against loss: uniform" in page
+
+
+def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
+    results = [
+        {"method": row, "seed": 0, "run_id": "0" * 16, "noise_auroc": None, "train_seconds": 1.0}
+        | {"bleu_last": bleu, "bleu_best_by_trusted": bleu, "trusted_loss_last": 1 / bleu}
+        for row, bleu in (("uniform", 30.0), ("deep", 33.0))
+    ]
+    made = report()
+    runs = [replace(made.runs[0], row=r["method"], result=r) for r in results]
+    translated = Report(runs, runs[1], made.audit)
+    assert headline(translated) == "deep reaches a BLEU of 33.0; plain training 30.0."
+    assert [row["method"] for row in translated.rows] == ["deep", "uniform"]
+    assert foremost(runs) is runs[1]
+    with pytest.raises(UsageError, match="different kinds"):
+        measure_of([results[0], made.runs[0].result])
 
 
 def test_one_seed_is_not_given_whiskers() -> None:
-    chart = methods_chart(report().rows)
+    chart = methods_chart(report().rows, MEASURES[0])
     assert chart.data[0]["error_x"]["array"][-1] is None
     assert "One seed" in chart.caption
 

@@ -17,6 +17,13 @@ class Format(StrEnum):
     pdf = "pdf"
 
 
+class States(StrEnum):
+    """How internal states are laid out on a plane."""
+
+    pca = "pca"
+    t_sne = "t-sne"
+
+
 def report(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or of a comparison.")
@@ -27,6 +34,9 @@ def report(
     figures: Annotated[
         Format | None, typer.Option(help="Also write the figures for a paper.")
     ] = None,
+    states: Annotated[
+        States, typer.Option(help="How internal states are laid out on a plane.")
+    ] = States.pca,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,
@@ -36,17 +46,18 @@ def report(
 
     The answer first, then learning curves, weights, internal states, which
     class is taken for which, the most suspicious samples with given and
-    suggested label, and all that is needed to do it again.
+    suggested label, and all that is needed to do it again. Where some RUNs
+    weigh by internal states and others by the loss, two are shown side by side.
 
     [bold]Examples[/bold]
 
     reweigh report runs/photos
 
-    reweigh report runs/compare_mnist5k --out to-send --figures pdf
+    reweigh report runs/compare_mnist5k --out to-send --figures pdf --states t-sne
     """
     from reweigh.report.write import read_report, write_report
 
-    found = read_report(runs)
+    found = read_report(runs, states.value)
     folder = out or runs[0] / "report"
     page = write_report(found, folder)
     written = [page]

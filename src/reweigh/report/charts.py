@@ -5,10 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from reweigh.report.colours import colour, symbol
+from reweigh.report.measures import Measure
 from reweigh.report.runs import Run
 from reweigh.report.words import on_chart
 
 Trace = dict[str, Any]
+
+_CURVES = {
+    "trusted_error": ("Trusted error", "Share of the trusted samples that the student gets wrong."),
+    "trusted_loss": ("Trusted loss", "Mean loss of the trusted samples."),
+    "train_loss": ("Training loss", "Mean loss before weighing, wrong labels included."),
+    "effective_share": ("Effective share", "Share of a batch that weighs in; 1: all alike."),
+}
+"""By the name of the figure in a run's metrics."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +31,8 @@ class Chart:
     layout: dict[str, Any]
 
 
-def methods_chart(rows: Sequence[dict[str, Any]]) -> Chart:
-    """Test error of each method, with its spread."""
+def methods_chart(rows: Sequence[dict[str, Any]], measure: Measure) -> Chart:
+    """Test error or BLEU of each method, with its spread; the best on top."""
     names = [on_chart(row["method"]) for row in rows]
     spread = {"type": "data", "array": [row["last"][1] for row in rows], "visible": True}
     bars = {
@@ -31,28 +40,20 @@ def methods_chart(rows: Sequence[dict[str, Any]]) -> Chart:
         "x": [round(row["last"][0], 3) for row in rows], "marker": {"color": colour(0)},
     }  # fmt: skip
     layout = {
-        "xaxis": {"title": {"text": "test error after the last epoch, %"}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": f"{measure.title} (last epoch)"}, "rangemode": "tozero"},
         "yaxis": {"autorange": "reversed", "type": "category"},
         "height": 120 + 34 * len(rows),
     }
-    lowest = f"Lowest: {rows[0]['method']}, {rows[0]['last'][0]:.2f} %."
+    best = f"Best: {rows[0]['method']}, {measure.text(rows[0]['last'], 2)}."
     several = all(row["seeds"] > 1 for row in rows)
-    caption = f"{lowest} {'Whiskers: one deviation.' if several else 'One seed shows no spread.'}"
-    return Chart("methods", "Test error by method", caption, [bars], layout)
+    caption = f"{best} {'Whiskers: one deviation.' if several else 'One seed shows no spread.'}"
+    return Chart("methods", f"{measure.title.partition(',')[0]} by method", caption, [bars], layout)
 
 
 def curve_charts(runs: Sequence[Run]) -> list[Chart]:
-    """Trusted error, training loss and effective share by epoch, one line a run."""
-    wanted = (
-        (
-            "trusted_error",
-            "Trusted error",
-            "Share of the trusted samples that the student gets wrong.",
-        ),
-        ("train_loss", "Training loss", "Mean loss before weighing, wrong labels included."),
-        ("effective_share", "Effective share", "Share of a batch that weighs in; 1: all alike."),
-    )
-    return [_curve(runs, key, title, caption) for key, title, caption in wanted]
+    """How good on the trusted set, training loss and effective share by epoch, one line a run."""
+    known = {key for run in runs for row in run.metrics for key in row}
+    return [_curve(runs, key, *words) for key, words in _CURVES.items() if key in known]
 
 
 def _curve(runs: Sequence[Run], key: str, title: str, caption: str) -> Chart:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from reweigh.errors import UsageError
-from reweigh.training.run import RESULT
+from reweigh.report.measures import Value, measure_of
+from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_metrics
 
 CEILINGS = ("perfect-weights", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""
+INTERNAL = "deep"
+"""The method whose teacher looks at internal states."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,32 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 
 def foremost(runs: Sequence[Run]) -> Run:
-    """The run to show in detail: lowest trusted error of those that weigh; test is not asked."""
+    """The run to show in detail: best by the trusted set of those that weigh; test is not asked."""
+    trusted = measure_of([run.result for run in runs]).trusted
     own = [run for run in runs if run.result["method"] not in CEILINGS] or list(runs)
     weighing = [run for run in own if run.weighed] or own
-    return min(weighing, key=lambda run: (run.result["trusted_error_last"], run.seed))
+    return min(weighing, key=lambda run: (run.result[trusted], run.seed))
+
+
+def counterpart(runs: Sequence[Run], main: Run) -> Run | None:
+    """The run to stand beside it: foremost of those whose teacher sees what `main`'s does not.
+
+    The paper's own method looks at internal states, all others at the surface: loss, label, epoch.
+    """
+    deep = main.result["method"] == INTERNAL
+    others = [
+        run
+        for run in runs
+        if run.weighed
+        and run.result["method"] not in CEILINGS
+        and (run.result["method"] == INTERNAL) != deep
+    ]
+    return foremost(others) if main.weighed and others else None
 
 
 def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """One row a method, best first: mean and deviation of the test error over seeds, in percent."""
-    rows = []
+    """One row a method, best first: mean and deviation of the measure over seeds, in its unit."""
+    measure, rows = measure_of([run.result for run in runs]), []
     for name in dict.fromkeys(run.row for run in runs):
         some = [run.result for run in runs if run.row == name]
         found = [r["noise_auroc"] for r in some if r["noise_auroc"] is not None]
@@ -62,16 +82,16 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
             {
                 "method": name,
                 "seeds": len(some),
-                "last": _spread([100 * r["test_error_last"] for r in some]),
-                "best": _spread([100 * r["test_error_best_by_trusted"] for r in some]),
+                "last": _spread([measure.scale * r[measure.last] for r in some]),
+                "best": _spread([measure.scale * r[measure.best] for r in some]),
                 "auroc": statistics.mean(found) if found else None,
                 "seconds": statistics.mean(r["train_seconds"] for r in some),
             }
         )
-    return sorted(rows, key=lambda row: row["last"][0])
+    return sorted(rows, key=lambda row: measure.order(row["last"]))
 
 
-def _spread(values: list[float]) -> tuple[float, float | None]:
+def _spread(values: list[float]) -> Value:
     """Mean and standard deviation; none of one value."""
     return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else None
 

@@ -1,26 +1,41 @@
 """Charts of the samples: what the weights, the internal states and the noise matrix look like."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
 from reweigh.report.charts import Chart
-from reweigh.report.colours import RIGHT, SCALE, WRONG, colour, symbol
-from reweigh.report.words import on_chart
+from reweigh.report.colours import RIGHT, SCALE, WRONG, colour
+from reweigh.report.states import How, plane, states_by_class, states_by_weight
+from reweigh.report.words import on_chart, plain
 
 BINS = 40
+PAPER = ("weight-loss", "states-class", "states-weight")
+"""The charts that make the paper's figure."""
 
 
-def audit_charts(audit: Audit) -> list[Chart]:
+def audit_charts(audit: Audit, states: How) -> list[Chart]:
     """What the weights and the student say of the samples; charts of weights only if there are."""
+    on = plane(audit, states)
     if np.isnan(audit.weight).all():
-        return [_states_by_class(audit), _noise(audit)]
+        return [states_by_class(audit, on), _noise(audit)]
     return [
         _weights(audit), _weight_and_loss(audit), _weights_by_class(audit),
-        _states_by_class(audit), _states_by_weight(audit), _noise(audit),
+        states_by_class(audit, on), states_by_weight(audit, on), _noise(audit),
     ]  # fmt: skip
+
+
+def side_by_side(charts: list[Chart], others: list[Chart], names: tuple[str, str]) -> list[Chart]:
+    """The charts of a run, and the paper's figure of another one to stand beside its own."""
+    named = [_named(chart, names[0]) for chart in charts]
+    beside = [_named(chart, names[1]) for chart in others if chart.key in PAPER]
+    return named + [replace(chart, key=f"{chart.key}-beside") for chart in beside]
+
+
+def _named(chart: Chart, name: str) -> Chart:
+    return replace(chart, title=f"{chart.title}: {name}") if chart.key in PAPER else chart
 
 
 def groups(audit: Audit) -> list[tuple[str, str, NDArray[np.bool_]]]:
@@ -39,7 +54,7 @@ def _weights(audit: Audit) -> Chart:
         counts, _ = np.histogram(np.minimum(audit.weight[member], edges[-1]), bins=edges)
         bars.append(
             {
-                "type": "bar", "name": name, "x": _plain((edges[1:] + edges[:-1]) / 2),
+                "type": "bar", "name": name, "x": plain((edges[1:] + edges[:-1]) / 2),
                 "y": counts.tolist(), "marker": {"color": paint}, "opacity": 0.75,
             }
         )  # fmt: skip
@@ -62,7 +77,7 @@ def _weight_and_loss(audit: Audit) -> Chart:
     dots = [
         {
             "type": "scatter", "mode": "markers", "name": name,
-            "x": _plain(loss[member & part]), "y": _plain(audit.weight[member & part]),
+            "x": plain(loss[member & part]), "y": plain(audit.weight[member & part]),
             "marker": {"color": paint, "size": 5, "opacity": 0.6, "symbol": mark},
         }
         for (name, paint, member), mark in zip(groups(audit), ("circle", "x"), strict=True)
@@ -85,7 +100,7 @@ def _weights_by_class(audit: Audit) -> Chart:
         "type": "box", "x": [on_chart(audit.class_names[k]) for k in present],
         "marker": {"color": colour(0)}, "showlegend": False,
     } | {
-        name: _plain(marks[:, i])
+        name: plain(marks[:, i])
         for i, name in enumerate(("lowerfence", "q1", "median", "q3", "upperfence"))
     }  # fmt: skip
     layout = {
@@ -101,43 +116,11 @@ def _of_class(audit: Audit, k: int) -> NDArray[np.float32]:
     return weights[~np.isnan(weights)]
 
 
-def _states_by_class(audit: Audit) -> Chart:
-    at, labels = principal(audit), audit.samples.labels[audit.look.shown]
-    dots = [
-        {
-            "type": "scatter", "mode": "markers", "name": on_chart(name),
-            "x": _plain(at[labels == k, 0]), "y": _plain(at[labels == k, 1]),
-            "marker": {"color": colour(k), "symbol": symbol(k), "size": 5, "opacity": 0.75},
-        }
-        for k, name in enumerate(audit.class_names)
-    ]  # fmt: skip
-    caption = f"What the last layer sees of {len(at):,} samples, first two principal components."
-    return Chart("states-class", "Internal states by given label", caption, dots, _components())
-
-
-def _states_by_weight(audit: Audit) -> Chart:
-    at, weight = principal(audit), audit.weight[audit.look.shown]
-    ceiling = float(np.nanquantile(weight, 0.98)) if np.isfinite(weight).any() else 1.0
-    marker = {
-        "color": _plain(weight), "colorscale": SCALE, "cmin": 0, "cmax": ceiling, "size": 5,
-        "colorbar": {"title": {"text": "weight"}, "thickness": 12},
-    }  # fmt: skip
-    dots = {"type": "scatter", "mode": "markers", "x": _plain(at[:, 0]), "y": _plain(at[:, 1])}
-    caption = "The same points; dark ones the teacher does not believe."
-    return Chart(
-        "states-weight",
-        "Internal states by weight",
-        caption,
-        [dots | {"marker": marker}],
-        _components(),
-    )
-
-
 def _noise(audit: Audit) -> Chart:
     names = [on_chart(name) for name in audit.class_names]
     heat = {
         "type": "heatmap", "x": names, "y": names, "colorscale": SCALE, "zmin": 0, "zmax": 1,
-        "z": _plain(audit.noise_matrix), "colorbar": {"thickness": 12},
+        "z": plain(audit.noise_matrix), "colorbar": {"thickness": 12},
         "xgap": 1, "ygap": 1,
     }  # fmt: skip
     if len(names) <= 12:
@@ -152,25 +135,3 @@ def _noise(audit: Audit) -> Chart:
     }
     caption = "Estimated share of each given label (row) that is of another class (column)."
     return Chart("noise-matrix", "Which class is taken for which", caption, [heat], layout)
-
-
-def principal(audit: Audit) -> NDArray[np.floating]:
-    """The shown states (m, 2) along their first two principal components."""
-    x = audit.look.states - audit.look.states.mean(axis=0)
-    _, _, v = np.linalg.svd(x, full_matrices=False)
-    at = x @ v[:2].T
-    return np.pad(at, ((0, 0), (0, 2 - at.shape[1])))
-
-
-def _components() -> dict[str, Any]:
-    return {
-        "xaxis": {"title": {"text": "first component"}, "zeroline": False},
-        "yaxis": {"title": {"text": "second component"}, "zeroline": False},
-    }
-
-
-def _plain(values: NDArray[Any]) -> list[Any]:
-    """Nested lists for JSON, four figures, null for what is not finite."""
-    if values.ndim > 1:
-        return [_plain(row) for row in values]
-    return [float(f"{x:.4g}") if np.isfinite(x) else None for x in values.tolist()]

@@ -6,22 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
-from reweigh.report.pictures import picture
+from reweigh.report.evidence import Texts, evidence
 from reweigh.report.words import shown
 
 MOST_PICTURES = 60
 MOST_ROWS = 300
-_FEATURES = 6
 
 
-def suspects(audit: Audit) -> list[dict[str, Any]]:
+def suspects(audit: Audit, texts: Texts | None = None) -> list[dict[str, Any]]:
     """The issues of lowest quality, as many as a page carries; the table has them all.
 
     Classes take turns, or one confused pair of them would fill the page.
     """
-    images = audit.samples.inputs.ndim == 4
-    chosen = in_turns(audit)[: MOST_PICTURES if images else MOST_ROWS]
-    return [_suspect(audit, int(i), images) for i in chosen]
+    pictures = texts is None and audit.samples.inputs.ndim == 4
+    chosen = in_turns(audit)[: MOST_PICTURES if pictures else MOST_ROWS]
+    return [_suspect(audit, texts, int(i)) for i in chosen]
 
 
 def in_turns(audit: Audit) -> NDArray[np.int64]:
@@ -34,7 +33,7 @@ def in_turns(audit: Audit) -> NDArray[np.int64]:
     return ranked[np.argsort(turn, kind="stable")]
 
 
-def _suspect(audit: Audit, i: int, image: bool) -> dict[str, Any]:
+def _suspect(audit: Audit, texts: Texts | None, i: int) -> dict[str, Any]:
     samples, weight = audit.samples, float(audit.weight[i])
     name = "" if samples.names is None else str(samples.names[i])
     return {
@@ -44,12 +43,5 @@ def _suspect(audit: Audit, i: int, image: bool) -> dict[str, Any]:
         "suggested": shown(audit.class_names[audit.predicted[i]]),
         "quality": round(float(audit.quality[i]), 4),
         "weight": None if np.isnan(weight) else round(weight, 3),
-        "picture": picture(samples.inputs[i]) if image else None,
-        "values": "" if image else _values(samples.inputs[i]),
+        "evidence": evidence(audit, texts, i),
     }
-
-
-def _values(row: np.ndarray) -> str:
-    """The first features of a table's row, standardised as the student sees them."""
-    more = " …" if len(row) > _FEATURES else ""
-    return ", ".join(f"{x:.2g}" for x in row[:_FEATURES].tolist()) + more

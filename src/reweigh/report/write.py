@@ -13,10 +13,14 @@ from reweigh.audit.table import write_table
 from reweigh.errors import UsageError
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
-from reweigh.report.runs import Run, foremost, read_runs, table
-from reweigh.report.sample_charts import audit_charts
+from reweigh.report.evidence import Texts, texts_of
+from reweigh.report.measures import Measure, measure_of
+from reweigh.report.runs import Run, counterpart, foremost, read_runs, table
+from reweigh.report.sample_charts import audit_charts, side_by_side
+from reweigh.report.states import How
 from reweigh.report.suspects import suspects
 from reweigh.report.words import shown
+from reweigh.training.run import settings_of
 from reweigh.training.run_folder import write_atomically
 
 INDEX = "index.html"
@@ -31,6 +35,16 @@ class Report:
     runs: list[Run]
     main: Run
     audit: Audit
+    texts: Texts | None = None
+    """What people read of a sample that is no picture."""
+    beside: tuple[Run, Audit] | None = None
+    """A run whose teacher sees something else, to compare with."""
+    states: How = "pca"
+
+    @property
+    def measure(self) -> Measure:
+        """What the runs are judged by."""
+        return measure_of([run.result for run in self.runs])
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -39,15 +53,29 @@ class Report:
 
     def charts(self) -> list[Chart]:
         """All charts, the answer first where there is something to compare."""
-        answer = [methods_chart(self.rows)] if len(self.rows) > 1 else []
-        return [*answer, *curve_charts(self.runs), *audit_charts(self.audit)]
+        answer = [methods_chart(self.rows, self.measure)] if len(self.rows) > 1 else []
+        own = audit_charts(self.audit, self.states)
+        if self.beside is not None:
+            run, audit = self.beside
+            names = shown(self.main.row, 40), shown(run.row, 40)
+            own = side_by_side(own, audit_charts(audit, self.states), names)
+        return [*answer, *curve_charts(self.runs), *own]
 
 
-def read_report(folders: Sequence[Path]) -> Report:
-    """Read the runs and audit the foremost of them."""
+def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
+    """Read the runs and audit the foremost of them, and the one to stand beside it."""
     runs = read_runs(folders)
     main = foremost(runs)
-    return Report(runs, main, audit_run(main.folder))
+    other = counterpart(runs, main)
+    audit = audit_run(main.folder)
+    return Report(
+        runs,
+        main,
+        audit,
+        texts=texts_of(settings_of(main.folder), audit),
+        beside=None if other is None else (other, audit_run(other.folder)),
+        states=states,
+    )
 
 
 def write_report(report: Report, out: Path) -> Path:
@@ -105,18 +133,21 @@ def render(report: Report) -> str:
 def _content(report: Report) -> dict[str, Any]:
     """Everything that the page says, by name."""
     audit, main, charts = report.audit, report.main, report.charts()
-    found = suspects(audit)
+    found = suspects(audit, report.texts)
     return {
         "version": __version__,
         "run_name": shown(main.folder.name),
         "main": main,
         "rows": report.rows,
+        "measure": report.measure,
+        "beside": "" if report.beside is None else shown(report.beside[0].folder.name),
         "headline": headline(report),
         "summary": audit.summary(),
         "class_rows": [{**row, "class": shown(row["class"])} for row in audit.class_rows()],
         "charts": {chart.key: chart for chart in charts},
         "drawings": {c.key: {"data": c.data, "layout": c.layout} for c in charts},
         "suspects": found,
+        "texts": bool(found and found[0]["evidence"].columns),
         "given_labels": sorted({s["given"] for s in found}),
         "suggested_labels": sorted({s["suggested"] for s in found}),
         "environment": json.dumps(main.environment, indent=2),
@@ -125,18 +156,14 @@ def _content(report: Report) -> dict[str, Any]:
 
 
 def headline(report: Report) -> str:
-    """The answer in a sentence: the error, beside the baselines that were run."""
+    """The answer in a sentence: the error or BLEU, beside the baselines that were run."""
     rows = {row["method"]: row for row in report.rows}
-    own = shown(report.main.row)
-    text = f"{own} gets {_percent(rows[report.main.row]['last'])} of the test samples wrong"
+    measure, own = report.measure, report.main.row
+    value = measure.text(rows[own]["last"])
+    text = measure.sentence.format(who=shown(own), how_much=value)
     others = [
-        f"{words} {_percent(rows[name]['last'])}"
+        f"{words} {measure.text(rows[name]['last'])}"
         for name, words in BASELINES.items()
-        if name in rows and name != report.main.row
+        if name in rows and name != own
     ]
     return "; ".join([text, *others]) + "."
-
-
-def _percent(value: tuple[float, float | None]) -> str:
-    mean, spread = value
-    return f"{mean:.1f} %" if spread is None else f"{mean:.1f} ± {spread:.1f} %"

@@ -30,12 +30,16 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 const list = byId("suspects");
 const cards = list ? Array.from(list.children) : [];
 
+function texts(card, tag = "dd") {
+  return Array.from(card.querySelectorAll(tag), (cell) => cell.textContent);
+}
+
 function wanted(card) {
   const { id, name, given, suggested } = card.dataset;
   const text = byId("search").value.trim().toLowerCase();
   return (!byId("given").value || byId("given").value === given)
     && (!byId("suggested").value || byId("suggested").value === suggested)
-    && (!text || id === text || name.toLowerCase().includes(text));
+    && (!text || id === text || [name, ...texts(card)].some((own) => own.toLowerCase().includes(text)));
 }
 
 function compared(a, b) {
@@ -57,9 +61,10 @@ function cell(text) {
 
 function download() {
   const names = ["id", "name", "given", "suggested", "quality", "weight"];
-  const head = "id,name,given_label,predicted_label,label_quality,weight";
+  const known = ["id", "name", "given_label", "predicted_label", "label_quality", "weight"];
+  const head = [...known, ...texts(cards[0], "dt")].map(cell).join(",");
   const rows = Array.from(list.children).filter((card) => !card.hidden)
-    .map((card) => names.map((name) => cell(card.dataset[name])).join(","));
+    .map((card) => [...names.map((name) => card.dataset[name]), ...texts(card)].map(cell).join(","));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([[head, ...rows].join("\n") + "\n"], { type: "text/csv" }));
   link.download = "suspicious.csv";
