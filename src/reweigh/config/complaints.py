@@ -9,25 +9,27 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from reweigh.config.methods import METHODS
-from reweigh.config.run import RunConfig
 from reweigh.config.section import Section, allowed_range, meaning, subsection
+from reweigh.config.settings import TASKS
 
 _LONGEST = 60  # characters of a value that are shown
 
 
-def complaints(error: ValidationError) -> list[str]:
-    """One sentence per wrong key, in the order in which the keys were met."""
+def complaints(error: ValidationError, root: type[Section]) -> list[str]:
+    """One sentence per wrong key of `root`'s settings, in the order in which the keys were met."""
     by_key: dict[str, str] = {}
     for detail in error.errors(include_url=False):
-        key, parent, field = _locate(detail["loc"])
+        key, parent, field = _locate(detail["loc"], root)
         by_key.setdefault(key, _sentence(detail, key, parent, field))
     return list(by_key.values())
 
 
-def _locate(location: Iterable[int | str]) -> tuple[str, type[Section] | None, FieldInfo | None]:
+def _locate(
+    location: Iterable[int | str], root: type[Section]
+) -> tuple[str, type[Section] | None, FieldInfo | None]:
     """The dotted key, the section it should be in, and its field if it is known there."""
     keys: list[str] = []
-    parent, here, field = None, RunConfig, None
+    parent, here, field = None, root, None
     for part in location:
         if keys == ["method"] and here is None and part in METHODS:
             here = METHODS[str(part)]  # pydantic names the chosen method, the user does not
@@ -47,6 +49,8 @@ def _sentence(
     detail: ErrorDetails, key: str, parent: type[Section] | None, field: FieldInfo | None
 ) -> str:
     kind, name = detail["type"], key.rpartition(".")[2]
+    if key == "task":
+        return f"task = {_show(detail['input'])}{_nearest(str(detail['input']), TASKS)}"
     if kind == "extra_forbidden":
         return f"unknown key {key}{_nearest(name, parent.model_fields if parent else ())}"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -56,7 +60,8 @@ def _sentence(
         return f"{key} = {_show(detail['input'])} should be a table, as in {key}.NAME = VALUE"
     if kind == "value_error":
         shown = "" if isinstance(detail["input"], dict) else f" = {_show(detail['input'])}"
-        return f"{key}{shown}: {detail['ctx']['error']}" if "ctx" in detail else key
+        lead = f"{key}{shown}: " if key else ""
+        return f"{lead}{detail['ctx']['error']}" if "ctx" in detail else key
     if key.startswith("student.options."):  # pydantic complains once per alternative type
         return f"{key} = {_show(detail['input'])} should be a boolean, number, text or integers"
     return f"{key} = {_show(detail['input'])} {_expectation(detail, field)}"

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from reweigh.config.complaints import complaints
-from reweigh.config.run import RunConfig
+from reweigh.config.settings import TASKS, Settings
 from reweigh.errors import UsageError
 
 LARGEST_FILE = 1_000_000  # bytes; settings take two thousand
@@ -18,7 +18,7 @@ def read_config(
     path: Path | None = None,
     options: Mapping[str, Any] | None = None,
     assignments: Iterable[str] = (),
-) -> RunConfig:
+) -> Settings:
     """Settings from `path`, then `options` (dotted names), then `key=value` text: the last wins."""
     tree = read_toml(path) if path else {}
     for key, value in (options or {}).items():
@@ -28,12 +28,13 @@ def read_config(
     return check(tree, str(path) if path else "the settings")
 
 
-def check(tree: Mapping[str, Any], source: str) -> RunConfig:
+def check(tree: Mapping[str, Any], source: str) -> Settings:
     """A tree of plain values as settings, or one error that tells all that is wrong with it."""
+    kind = TASKS.get(str(tree.get("task")), TASKS["classification"])
     try:
-        return RunConfig.model_validate(tree)
+        return kind.model_validate(tree)
     except ValidationError as error:
-        found = complaints(error)
+        found = complaints(error, kind)
     if len(found) == 1:
         raise UsageError(f"In {source}: {found[0]}{'' if found[0].endswith('?') else '.'}")
     listed = "".join(f"\n  {complaint}" for complaint in found)

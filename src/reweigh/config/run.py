@@ -11,11 +11,8 @@ from reweigh.config.student import StudentConfig
 from reweigh.config.training import TrainingConfig
 
 
-class RunConfig(Section):
-    """The complete settings of one run."""
-
-    task: Literal["classification"] = "classification"
-    """The kind of work."""
+class Common(Section):
+    """What runs of every kind have."""
 
     seed: int = Field(0, ge=0, lt=2**63)
     """Seeds the split, the noise, the student, the order of samples and the augmentation."""
@@ -29,15 +26,6 @@ class RunConfig(Section):
     deterministic: bool = False
     """Deterministic kernels only: the same bits again on the same device and thread count."""
 
-    data: DataConfig = DataConfig()
-    """What is learned from."""
-
-    student: StudentConfig = StudentConfig()
-    """The model that learns."""
-
-    training: TrainingConfig = TrainingConfig()
-    """How it is optimised."""
-
     method: MethodConfig = DeepConfig()
     """Who weighs the samples; `name` chooses the method, the other keys are its own."""
 
@@ -49,3 +37,19 @@ class RunConfig(Section):
         if isinstance(method, dict) and "name" not in method:
             return {**values, "method": {"name": DeepConfig().name, **method}}
         return values
+
+
+class RunConfig(Common):
+    """The complete settings of one run that classifies."""
+
+    task: Literal["classification"] = "classification"
+    """The kind of work."""
+
+    data: DataConfig = DataConfig()
+    """What is learned from."""
+
+    student: StudentConfig = StudentConfig()
+    """The model that learns."""
+
+    training: TrainingConfig = TrainingConfig()
+    """How it is optimised."""

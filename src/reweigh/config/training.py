@@ -11,14 +11,11 @@ from pydantic import Field, model_validator
 from reweigh.config.section import Section
 
 
-class TrainingConfig(Section):
-    """Epochs, batches, the optimiser and its schedule."""
+class OptimiserConfig(Section):
+    """What all kinds of work have: epochs, the optimiser and its schedule."""
 
     epochs: int = Field(default=15, ge=1, le=100_000)
     """Passes over the training samples."""
-
-    batch_size: int = Field(default=128, ge=1, le=1_000_000)
-    """Samples per step; their weights sum to 1."""
 
     optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
     """The student's optimiser."""
@@ -37,9 +34,11 @@ class TrainingConfig(Section):
 
     schedule: str = Field(
         default="cosine",
-        pattern=r"^(constant|cosine|paper-clean|paper-uniform|paper-flip|step:[0-9.,]+)$",
+        pattern=r"^(constant|cosine|paper-clean|paper-uniform|paper-flip|step:[0-9.,]+"
+        r"|inverse-sqrt:[1-9][0-9]{0,8})$",
     )
-    """constant, cosine, paper-clean, paper-uniform, paper-flip, or ÷10 at shares: step:0.5,0.75."""
+    """constant, cosine, paper-clean, paper-uniform, paper-flip, ÷10 at shares: step:0.5,0.75, or
+    inverse-sqrt:STEPS of warm-up."""
 
     warmup_epochs: float = Field(default=0.0, ge=0)
     """Epochs of linear warm-up before the schedule."""
@@ -47,14 +46,8 @@ class TrainingConfig(Section):
     clip_norm: float | None = Field(default=None, gt=0)
     """Largest norm of the student's gradient; unset: no clipping."""
 
-    augment: Literal["auto", "none", "crop-flip"] = "auto"
-    """Pad-crop-flip of images; auto: for CIFAR only."""
-
     bf16: bool = False
     """Forward passes under bfloat16 autocast."""
-
-    channels_last: bool = False
-    """Images in channels_last memory format."""
 
     checkpoint_every: int = Field(default=1, ge=1, le=100_000)
     """Epochs between checkpoints; the last one is always saved, and a run that is asked to stop."""
@@ -65,4 +58,26 @@ class TrainingConfig(Section):
             raise ValueError("nesterov = true needs optimizer = 'sgd' with momentum > 0")
         if self.warmup_epochs > self.epochs:
             raise ValueError(f"warmup_epochs = {self.warmup_epochs} exceeds epochs = {self.epochs}")
+        if self.warmup_epochs and self.schedule.startswith("inverse-sqrt"):
+            raise ValueError(
+                "warmup_epochs is not for inverse-sqrt:STEPS, which warms up by itself"
+            )
         return self
+
+    @property
+    def betas(self) -> tuple[float, float]:
+        """Decays of Adam's two averages: torch's own."""
+        return 0.9, 0.999
+
+
+class TrainingConfig(OptimiserConfig):
+    """How a classifier is trained: batches of samples, and what is done to images."""
+
+    batch_size: int = Field(default=128, ge=1, le=1_000_000)
+    """Samples per step; their weights sum to 1."""
+
+    augment: Literal["auto", "none", "crop-flip"] = "auto"
+    """Pad-crop-flip of images; auto: for CIFAR only."""
+
+    channels_last: bool = False
+    """Images in channels_last memory format."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import tomli_w
 
-from reweigh.config.run import RunConfig
 from reweigh.config.section import Section, allowed_range, meaning
+from reweigh.config.settings import Settings
 
 _ELSEWHERE = {"device", "threads"}  # where and how fast it runs: recorded in env.json
 _WITHOUT_EFFECT = {"data": "dir", "training": "checkpoint_every"}
@@ -19,12 +19,12 @@ def plain_values(config: Section) -> dict[str, Any]:
     return config.model_dump(mode="json", exclude_none=True)
 
 
-def to_toml(config: RunConfig) -> str:
+def to_toml(config: Settings) -> str:
     """The resolved settings; reading them again gives an equal configuration."""
     return tomli_w.dumps(plain_values(config))
 
 
-def explain(config: RunConfig) -> str:
+def explain(config: Settings) -> str:
     """The same TOML with each field's meaning and range above it; unset fields are comments."""
     return "\n".join(_explained(config, table="")) + "\n"
 
@@ -51,7 +51,7 @@ def _line(name: str, value: Any) -> str:
     return f"# {name} =" if value is None else tomli_w.dumps({name: value}).rstrip("\n")
 
 
-def run_id(config: RunConfig) -> str:
+def run_id(config: Settings) -> str:
     """Sixteen hex digits of the SHA-256 of what defines the result.
 
     Left out: the device and the thread count, which change the last bits but not the experiment,
