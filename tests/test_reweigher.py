@@ -40,18 +40,18 @@ class Loop:
 
     def step(self, batch):
         outcome = self.held.step(*batch)
-        if not self.held._open.raw:
+        if not self.held._open.weighed:
             self.schedule.step()
         return outcome
 
     def loss(self, batch):
-        if not self.held._open.raw:
+        if not self.held._open.weighed:
             self.optimizer.zero_grad()
         self.held.loss(*batch).backward()
         self.move()
 
     def weights(self, batch):
-        if not self.held._open.raw:
+        if not self.held._open.weighed:
             self.optimizer.zero_grad()
         w = self.held.weights(*batch)
         (w * F.cross_entropy(self.student(batch[0]), batch[1], reduction="none")).sum().backward()

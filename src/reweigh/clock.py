@@ -8,7 +8,6 @@ from torch import Tensor
 
 from reweigh.errors import CheckpointError
 from reweigh.seen import Progress
-from reweigh.typing import Losses
 
 
 @dataclass
@@ -24,12 +23,10 @@ class Clock:
     loss_sum: Tensor = field(default_factory=lambda: torch.zeros(()))
     """Of the mean losses of all passes, in float32 at least: a sum in bfloat16 would stop growing."""
 
-    def passed(self, losses: Losses) -> None:
+    def passed(self, mean_loss: Tensor) -> None:
         """A pass over a batch was weighed."""
         self.passes += 1
-        exact = torch.promote_types(losses.dtype, torch.float32)
-        mean = losses.detach().to(exact).mean()
-        self.loss_sum = self.loss_sum.to(mean) + mean
+        self.loss_sum = self.loss_sum.to(mean_loss) + mean_loss
 
     def moved(self) -> None:
         """The student took a step."""

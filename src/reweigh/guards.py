@@ -6,37 +6,45 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from reweigh.distributed.group import gathered_objects, rank, total
 from reweigh.errors import DivergedError, UsageError
+from reweigh.figures import Figures
 from reweigh.seen import Seen
-from reweigh.teachers.base import effective_share
 from reweigh.typing import Weights
 
 log = logging.getLogger("reweigh")
 
 
-def check_loss(loss: Tensor, seen: Seen, weights: Weights | None) -> None:
-    """Stop before the optimizer moves if the batch's loss is not finite.
+def check_loss(own: Tensor, seen: Seen, weights: Weights | None) -> Tensor:
+    """Stop before the optimizer moves if the batch's loss is not finite; else the loss, ().
 
-    One scalar is read per step; on GPUs this waits for the forward pass, as `loss.item()` does.
+    The loss is that of the whole batch, so that all processes stop, and say the same. One scalar is
+    read per step; on GPUs this waits for the forward pass, as `loss.item()` does.
     """
+    loss = total(own.detach())
     if bool(torch.isfinite(loss)):
-        return
-    for name, values in (("per-sample losses", seen.losses), ("weights", weights)):
-        if values is not None:
-            _refuse_non_finite(name, values.detach(), seen.ids)
+        return loss
+    named = (("per-sample losses", seen.losses), ("weights", weights))
+    found = [
+        _non_finite(name, values.detach(), seen.ids) for name, values in named if values is not None
+    ]
+    for complaint in (text for texts in gathered_objects(found) for text in texts):
+        if complaint is not None:
+            raise DivergedError(complaint)
     raise DivergedError(f"the batch's loss is {float(loss)}: the student's objective overflowed")
 
 
-def _refuse_non_finite(name: str, values: Tensor, ids: Tensor | None) -> None:
+def _non_finite(name: str, values: Tensor, ids: Tensor | None) -> str | None:
     where = (~torch.isfinite(values)).nonzero().flatten()
-    if len(where):
-        kind = "ids" if ids is not None else "positions in the batch"
-        shown = (ids[where] if ids is not None else where).tolist()
-        more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
-        raise DivergedError(
-            f"the {name} hold {values[where[0]].item()} for samples ({kind}) {shown[:10]}{more}: "
-            "look at these inputs, lower the learning rate, or clip the gradient"
-        )
+    if not len(where):
+        return None
+    kind = "ids" if ids is not None else "positions in the batch"
+    shown = (ids[where] if ids is not None else where).tolist()
+    more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
+    return (
+        f"the {name} hold {values[where[0]].item()} for samples ({kind}) {shown[:10]}{more}: "
+        "look at these inputs, lower the learning rate, or clip the gradient"
+    )
 
 
 def check_weights(weights: Weights, n: int) -> None:
@@ -63,10 +71,10 @@ def check_meta_gradient(names: Iterable[str], values: Iterable[Tensor]) -> None:
             )
 
 
-def warn_of_collapse(weights: Weights, limit: float) -> None:
+def warn_of_collapse(batch: Figures, limit: float) -> None:
     """Say when a batch lives on a few samples only: effective sample size below `limit`·n."""
-    share = float(effective_share(weights))
-    if share < limit:
+    share = float(batch.effective_share)
+    if share < limit and rank() == 0:
         log.warning(
             "weights have collapsed: the effective sample size is %.1f %% of the batch "
             "(warned below %.1f %%); lower the teacher's learning rate or trust more samples",

@@ -4,13 +4,16 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from reweigh.teachers.base import effective_share
+from reweigh.figures import Figures
 from reweigh.typing import Losses, Weights
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Losses and weights of the batch, detached; reading a number off them may wait for a GPU."""
+    """Losses and weights, detached; reading a number off them may wait for a GPU.
+
+    Vectors are of this process's part of the batch, numbers of the whole batch.
+    """
 
     loss: Tensor
     """The weighted loss that was minimised, ()."""
@@ -18,10 +21,12 @@ class Outcome:
     """(n,) per-sample losses before the step."""
     weights: Weights
     """(n,) as they multiplied the losses (raw, while a batch is being accumulated)."""
+    figures: Figures
+    """Sums over the whole pass."""
     taught: bool = False
     """Whether the teacher learned after this step."""
 
     @property
     def effective_share(self) -> float:
         """Effective sample size as a share of the batch: 1 = all alike, 1/n = one sample only."""
-        return float(effective_share(self.weights))
+        return float(self.figures.effective_share)

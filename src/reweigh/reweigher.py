@@ -18,7 +18,10 @@ from torch.optim import Optimizer
 
 from reweigh.batch import cross_entropy, moved_to
 from reweigh.clock import Clock
+from reweigh.distributed.gradients import Gradients
+from reweigh.distributed.group import same_as_first
 from reweigh.errors import UnsupportedError, UsageError
+from reweigh.figures import Figures
 from reweigh.guards import (
     check_loss,
     check_meta_gradient,
@@ -34,7 +37,7 @@ from reweigh.moment import Moment, rng_unmoved
 from reweigh.outcome import Outcome
 from reweigh.seen import Seen
 from reweigh.student import Student
-from reweigh.teachers.base import Teacher, check_teacher, normalised, weigh
+from reweigh.teachers.base import Teacher, check_teacher, weigh
 from reweigh.trusted import Trusted, TrustedBatches
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 from reweigh.under_way import StepUnderWay
@@ -46,6 +49,9 @@ class Reweigher:
     Let θ be the student's parameters and ω the teacher's. A step minimises $\tilde w^\top \ell$ with
     $w = \phi(\cdot\,; \omega)$; after every `every` (K) steps ω moves along −∂(trusted loss)/∂ω,
     taken exactly through the last `through` (B) steps of the student's own optimizer.
+
+    Where torch.distributed has been started, each process gives its own part of every training and
+    trusted batch; weights, gradients and figures are those of all parts together.
 
     Args:
         student: any `nn.Module`, unmodified and unwrapped.
@@ -102,6 +108,7 @@ class Reweigher:
         self._prepared = self._outside = False
         normalise = teacher.normalise if teacher is not None else "count"
         self._open = StepUnderWay(optimizer, accumulate, normalise, self._about_to_move)
+        self._gradients = Gradients(optimizer)
         if self.deeper and (accumulate > 1 or lookahead):
             raise UnsupportedError(
                 "deeper interaction works with accumulate=1 and without lookahead only: elsewhere "
@@ -122,6 +129,7 @@ class Reweigher:
                 self.teacher_optimizer = teacher_optimizer or torch.optim.Adam(
                     [p for p in teacher.parameters() if p.requires_grad], lr=0.03
                 )
+        same_as_first(student, teacher)
 
     # The loop calls step() and nothing else.
 
@@ -134,15 +142,16 @@ class Reweigher:
         self._open.check_room()
         self._prepare(whole, ids)
         self._look_ahead(whole, ids)
-        if not self._open.raw:
+        if not self._open.weighed:
             self.optimizer.zero_grad(set_to_none=True)
         with self._or_abandon():
-            seen, weights, loss = self._pass(whole, ids, backward=True)
-            check_loss(loss, seen, weights)
+            seen, weights, own = self._pass(whole, ids, backward=True)
+            loss = check_loss(own, seen, weights)
             if self._open.complete:
                 self._move()
+        figures = self._open.weighed[-1]
         taught = self.after_step() if self._open.complete else False
-        return Outcome(loss.detach(), seen.losses.detach(), weights, taught)
+        return Outcome(loss, seen.losses.detach(), weights, figures, taught)
 
     def _pass(
         self, batch: Batch, ids: Tensor | None, *, backward: bool
@@ -159,7 +168,8 @@ class Reweigher:
         if engine is not None and moment is not None:
             engine.recorder.add(self._as_pass(batch, moment, seen, weights))
         if backward:
-            loss.backward(inputs=self._leaves() if self.deeper else None)
+            with self._gradients.arriving() if self._open.complete else nullcontext():
+                loss.backward(inputs=self._leaves() if self.deeper else None)
         return seen, weights, loss
 
     def _kept_pass(
@@ -172,6 +182,8 @@ class Reweigher:
             weights, loss = self._weighed(seen)
             one = self._as_pass(batch, moment, seen, weights)
             kept.backward(one, seen)
+        if self._open.complete:
+            self._gradients.sum_now()
         engine.recorder.add(one)
         return seen, weights, loss
 
@@ -195,6 +207,7 @@ class Reweigher:
         with self._or_abandon():
             seen, weights, loss = self._pass(whole, ids, backward=False)
             check_loss(loss, seen, weights)
+        self._expect_backward()
         return loss
 
     def weights(self, *batch: Any, ids: Tensor | None = None) -> Weights:
@@ -218,11 +231,12 @@ class Reweigher:
             check_loss(loss, seen, weights)
         if engine is not None:
             engine.recorder.add(Pass(whole, moment, seen, weights))
+        self._expect_backward()
         return weights
 
     def after_step(self) -> bool:
         """Tell that the optimizer has stepped; every K-th time the teacher learns. True if so."""
-        raw, moved = self._open.close()
+        weighed, moved = self._open.close()
         if not moved:  # a gradient scaler skipped the step
             self._abandon()
             return False
@@ -233,7 +247,7 @@ class Reweigher:
         self.engine.end()
         if self.every is None or self.clock.since_update < self.every or not self.engine.steps:
             return False
-        warn_of_collapse(torch.cat(raw), self.collapse_below)
+        warn_of_collapse(Figures.together(weighed), self.collapse_below)
         self.teach()
         return True
 
@@ -276,7 +290,7 @@ class Reweigher:
 
     def _look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every K-th step, if asked: let the teacher learn through a virtual one."""
-        due = self.lookahead and not self._open.raw and self.clock.steps % (self.every or 1) == 0
+        due = self.lookahead and not self._open.weighed and self.clock.steps % (self.every or 1) == 0
         if due and self.engine is not None and self.teacher is not None:
             trusted, progress = self._next_trusted(), self.clock.progress()
             move = self._move_teacher
@@ -304,7 +318,7 @@ class Reweigher:
 
     def state_dict(self) -> dict[str, Any]:
         """Teacher, its optimizer, counters and recorded steps, as plain containers of tensors."""
-        if self._open.raw:
+        if self._open.weighed:
             raise UsageError("state_dict() was called inside a step: finish it first")
         state: dict[str, Any] = {"clock": self.clock.state_dict()}
         if self.teacher is not None:
@@ -330,9 +344,11 @@ class Reweigher:
     def _weighed(self, seen: Seen) -> tuple[Weights, Tensor]:
         r"""The weights that multiply the losses, and the loss: $\tilde w^\top\ell$."""
         raw = self._raw(seen)
-        self._open.add(raw)
-        self.clock.passed(seen.losses)
-        weights = raw if self.accumulate > 1 else normalised(raw, self._open.normalise)
+        figures = Figures.of(raw, seen.losses)
+        self._open.add(figures)
+        self.clock.passed(figures.mean_loss)
+        z = figures.normaliser(self._open.normalise).to(raw.dtype)
+        weights = raw if self.accumulate > 1 else raw / z
         if self.deeper and self.teacher is not None:
             return weights, self.teacher.objective(seen)
         return weights, (weights.to(seen.losses.dtype) * seen.losses).sum()
@@ -375,8 +391,13 @@ class Reweigher:
         self._prepare(batch, ids)
         self._look_ahead(batch, ids)
         self._outside = True
-        if self.engine is not None and not self._open.raw:
+        if self.engine is not None and not self._open.weighed:
             self.engine.watch_outside()
+
+    def _expect_backward(self) -> None:
+        """The loop's own backward comes next: its last one of a step is to be summed."""
+        if self._open.complete:
+            self._gradients.expect()
 
     def _recording(self) -> bool:
         """Whether the step under way is among the last B of its K."""
@@ -396,6 +417,7 @@ class Reweigher:
     def _abandon(self) -> None:
         """Forget the step under way."""
         self._open.close()
+        self._gradients.forget()
         if self.engine is not None:
             self.engine.abandon()
 

@@ -9,17 +9,15 @@ or framework stands around it.
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
 from reweigh.errors import UsageError
-from reweigh.teachers.base import normaliser
-from reweigh.typing import Weights
+from reweigh.figures import Figures
 
 
 class StepUnderWay:
-    """Raw weights of the passes so far, and whether the optimizer has moved."""
+    """What the passes so far come to, and whether the optimizer has moved."""
 
     def __init__(
         self,
@@ -31,7 +29,7 @@ class StepUnderWay:
         self.optimizer = optimizer
         self.passes = passes
         self.normalise = normalise
-        self.raw: list[Weights] = []
+        self.weighed: list[Figures] = []
         self.moved = False
         self._about_to_move = about_to_move
         optimizer.register_step_pre_hook(self._before_optimizer)
@@ -39,11 +37,11 @@ class StepUnderWay:
     @property
     def complete(self) -> bool:
         """Whether every pass of the step has been weighed."""
-        return len(self.raw) == self.passes
+        return len(self.weighed) == self.passes
 
-    def add(self, raw: Weights) -> None:
+    def add(self, one: Figures) -> None:
         """One more pass was weighed."""
-        self.raw.append(raw)
+        self.weighed.append(one)
 
     def check_room(self) -> None:
         """Refuse a pass too many: somebody forgot to tell that the optimizer has stepped."""
@@ -54,24 +52,20 @@ class StepUnderWay:
                 "the loop accumulates, and use weigh() to look at weights without a step"
             )
 
-    def scale(self) -> Tensor | float:
-        """1/Z over all passes."""
-        return 1 / normaliser(torch.cat(self.raw), self.normalise)
-
-    def scale_gradients(self) -> Tensor | float:
-        """Divide the accumulated gradients by Z, now that all of it is known."""
-        scale = self.scale()
+    def scale_gradients(self) -> Tensor:
+        """Divide the accumulated gradients by Z, now that all of it is known; 1/Z."""
+        scale = 1 / Figures.together(self.weighed).normaliser(self.normalise)
         for group in self.optimizer.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
                     p.grad.mul_(scale)
         return scale
 
-    def close(self) -> tuple[list[Weights], bool]:
-        """The step is over: its raw weights, and whether the optimizer moved (a scaler may skip)."""
-        raw, moved = self.raw, self.moved
-        self.raw, self.moved = [], False
-        return raw, moved
+    def close(self) -> tuple[list[Figures], bool]:
+        """The step is over: its passes, and whether the optimizer moved (a scaler may skip)."""
+        weighed, moved = self.weighed, self.moved
+        self.weighed, self.moved = [], False
+        return weighed, moved
 
     def _before_optimizer(self, optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
         closure = kwargs.get("closure") if kwargs else None
@@ -88,7 +82,7 @@ class StepUnderWay:
         return args[:1], {"closure": then_note}
 
     def _note(self) -> None:
-        if not self.raw:
+        if not self.weighed:
             return
         if self.moved:
             raise UsageError(

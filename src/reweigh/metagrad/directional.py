@@ -18,6 +18,7 @@ import torch
 import torch.autograd.forward_ad as dual
 from torch import Tensor
 
+from reweigh.distributed.buckets import arriving, summed
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Graph, Pass
@@ -34,7 +35,7 @@ class Pulled:
     levers: list[Tensor]
     """∂(gᵀu)/∂(levers): s, (n,), or one tensor per parameter of the teacher."""
     theta: Params | None
-    """H u by name, where it was wanted."""
+    """H u by name, where it was wanted: of the pass as a whole, over all processes."""
 
 
 class Derivatives:
@@ -100,6 +101,7 @@ class Derivatives:
         with (
             one.moment.again(self.student.module),
             self.student.at(graph.theta, one.moment.fresh_buffers()),
+            arriving(graph.theta if want_theta else {}) as whole,
         ):
             found = torch.autograd.grad(
                 [graph.gradient[name] for name in names],
@@ -110,7 +112,7 @@ class Derivatives:
                 materialize_grads=True,
             )
         levers, theta = found[: len(graph.levers)], found[len(graph.levers) :]
-        moved = dict(zip(graph.theta, theta, strict=True)) if want_theta else None
+        moved = whole(dict(zip(graph.theta, theta, strict=True))) if want_theta else None
         return Pulled(list(levers), moved)
 
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
@@ -153,6 +155,7 @@ class FiniteDifferences(Derivatives):
         if want_theta:
             up, down = self.gradient(one, at(+1.0)), self.gradient(one, at(-1.0))
             hvp = {k: (up[k] - down[k]) / (2 * c) if k in up else theta[k] * 0 for k in theta}
+            hvp = summed(hvp)
         return Pulled([(high - low) / (2 * c)], hvp)
 
     def gradient(self, one: Pass, theta: Params) -> Params:

@@ -8,6 +8,9 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from reweigh.distributed.buckets import arriving
+from reweigh.distributed.gathering import gathered_seen
+from reweigh.distributed.group import any_of, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
@@ -74,10 +77,13 @@ class Engine:
         if self.trajectory == "finite":
             log.info("meta-gradients by finite differences: approximate")
             return
+        free_choice = self.trajectory == "auto"
         size = self._preflight(one)
-        if self.trajectory == "auto":
+        if free_choice:
             device = next(iter(self.recorder.names)).device
-            self.trajectory, reason = choose_trajectory(size, self.through, device)
+            kind, reason = choose_trajectory(size, self.through, device)
+            lean = any_of("snapshots" in (kind, self.trajectory))  # all processes must do the same
+            self.trajectory = "snapshots" if lean else kind
             log.info("trajectory: %s (%s)", self.trajectory, reason)
 
     def _preflight(self, one: Pass) -> int:
@@ -117,7 +123,7 @@ class Engine:
         step = self.recorder.end()
         if step is None:
             return
-        if self.recorder.watch_gradient and tells_apart(step):
+        if self.recorder.watch_gradient and any_of(tells_apart(step)):
             self._outside_checked = True
             check_replay(self.recursion, step, self.recorder.taken)
         self.recorder.watch_gradient = False
@@ -155,7 +161,10 @@ class Engine:
 
     @torch.enable_grad()
     def trusted_gradient(self, batch: Batch, theta: Params) -> Params:
-        """∂M/∂θ: of the mean trusted loss, in the student's present mode, leaving no trace."""
+        """∂M/∂θ: of the mean trusted loss, in the student's present mode, leaving no trace.
+
+        The mean is over the trusted samples of all processes.
+        """
         moment = Moment.now(self.student.module)
         leaves = {n: t.clone().requires_grad_() for n, t in theta.items()}
         with (
@@ -163,14 +172,16 @@ class Engine:
             self.student.at(leaves, moment.fresh_buffers()),
         ):
             seen = self.student.look(batch, Progress(), loss=self.trusted_loss)
-            found = torch.autograd.grad(
-                seen.losses.mean(),
-                list(leaves.values()),
-                allow_unused=True,
-                materialize_grads=True,
-            )
-        self.seen_trusted = seen.detached()
-        return dict(zip(leaves, found, strict=True))
+            count = total(seen.losses.new_tensor(float(len(seen.losses))))
+            with arriving(leaves) as whole:
+                found = torch.autograd.grad(
+                    seen.losses.sum() / count,
+                    list(leaves.values()),
+                    allow_unused=True,
+                    materialize_grads=True,
+                )
+        self.seen_trusted = gathered_seen(seen)
+        return whole(dict(zip(leaves, found, strict=True)))
 
 
 class KeptPass:

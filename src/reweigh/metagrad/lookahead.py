@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from reweigh.distributed.buckets import summed, summed_list
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Pass
@@ -60,7 +61,7 @@ class Lookahead:
             engine.trusted_gradient(self.trusted, self._moved(theta, one.graph.gradient))
         )
         slopes = engine.derivatives.pull(one, theta, u, want_theta=False, keep=False)
-        return engine.recursion.through_teacher([one.seen], slopes.levers)
+        return summed_list(engine.recursion.through_teacher([one.seen], slopes.levers))
 
     def _weighed_pass(self, theta: Params) -> Pass:
         """The batch under the present teacher's weights, with the graph of its gradient."""
@@ -86,8 +87,9 @@ class Lookahead:
     def _moved(self, theta: Params, gradient: Params) -> Params:
         """θ̂."""
         rates = self.engine.rates()
+        whole = summed({name: g.detach() for name, g in gradient.items()})
         return {
-            name: t - rates[name] * gradient[name].detach() if name in gradient else t
+            name: t - rates[name] * whole[name] if name in whole else t
             for name, t in theta.items()
         }
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from reweigh.distributed.buckets import summed, summed_list
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives
 from reweigh.metagrad.rules import Adjoint, Rule
@@ -50,7 +51,7 @@ class Recursion:
             if not self.derivatives.deeper:
                 levers = self.through_teacher([one.seen for one in steps[t].passes], levers)
             total = [a + b for a, b in zip(total, levers, strict=True)] if total else levers
-        return total
+        return summed_list(total)
 
     def _back_over(
         self,
@@ -105,14 +106,17 @@ class Recursion:
             for name, g in live.items():
                 part = step.scale * g.detach()
                 total[name] = total[name] + part if name in total else part
-        return total
+        return summed(total)
 
     def clipped(self, g: Params | None) -> Params | None:
         """G as the optimizer got it."""
         return g if g is None or self.clip is None else self.clip.clipped(g)
 
     def through_teacher(self, seen: Sequence[Seen], slopes: Sequence[Tensor]) -> list[Tensor]:
-        r"""$\partial(\tilde w(\omega)^\top s)/\partial\omega$: a backward through the teacher only."""
+        r"""$\partial(\tilde w(\omega)^\top s)/\partial\omega$: a backward through the teacher only.
+
+        Of this process's samples; the normaliser in w̃ is everybody's.
+        """
         teacher = self.derivatives.teacher
         w = torch.cat([weigh(teacher, one) for one in seen])  # (n,) of the whole batch
         value = (normalised(w, teacher.normalise) * torch.cat(list(slopes)).to(w.dtype)).sum()

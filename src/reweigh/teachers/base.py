@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from reweigh.distributed.group import total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.typing import Weights
@@ -59,12 +60,15 @@ def weigh(teacher: Teacher, seen: Seen) -> Weights:
         return teacher(seen)
 
 
-def normaliser(w: Weights, kind: str) -> Tensor | float:
-    """What raw weights are divided by: Σ_j w_j, or n. A batch of all zeros keeps its zeros."""
+def normaliser(w: Weights, kind: str) -> Tensor:
+    """What raw weights are divided by: Σ_j w_j, or n, over the whole batch, whatever process holds it.
+
+    A batch of all zeros keeps its zeros.
+    """
     if kind == "count":
-        return float(len(w))
-    total = w.sum()
-    return total + (total == 0).to(total.dtype)
+        return total(w.new_tensor(float(len(w))))
+    whole = total(w.sum())
+    return whole + (whole == 0).to(whole.dtype)
 
 
 def normalised(w: Weights, kind: str) -> Weights:
