@@ -14,9 +14,9 @@ from torch import Tensor
 
 from reweigh.decoding.prefixes import CachedPrefixes, Prefixes
 from reweigh.errors import UsageError
-from reweigh.models.transformer import Transformer
+from reweigh.models.transformer import PAD, Transformer
 
-PAD, START, END = 0, 1, 2
+START, END = 1, 2
 NEVER = float("-inf")
 
 

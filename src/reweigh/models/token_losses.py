@@ -3,9 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.models.transformer import PAD
 from reweigh.typing import Losses
-
-PAD = 0
 
 
 def label_smoothed_losses(logits: Tensor, target_out: Tensor, smoothing: float) -> Losses:

@@ -6,7 +6,7 @@ and the last projection, the logits being E h. `transformer-iwslt` has the sizes
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -62,7 +62,8 @@ class Transformer(nn.Module):
         sizes, drops = (width, inner, heads), (dropout, attention_dropout)
         self.embedding = nn.Embedding(vocabulary_size, width, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
-        nn.init.zeros_(self.embedding.weight[PAD])
+        with torch.no_grad():
+            self.embedding.weight[PAD] = 0
         self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList(EncoderLayer(*sizes, *drops) for _ in range(layers[0]))
         self.decoder = nn.ModuleList(DecoderLayer(*sizes, *drops) for _ in range(layers[1]))
@@ -84,9 +85,8 @@ class Transformer(nn.Module):
         for layer in self.encoder:
             x = layer(x, real)
         states = self.encoder_out(x)
-        return Memory(
-            states, real, tuple(layer.cross.keys_values(states) for layer in self.decoder)
-        )
+        projected = tuple(layer.keys_values(states) for layer in self._decoder_layers())
+        return Memory(states, real, projected)
 
     def decode(self, target: Tensor, memory: Memory, past: list[Past] | None = None) -> Tensor:
         """States before the projection of each word of `target`, (n, t) → (n, t, d).
@@ -98,13 +98,16 @@ class Transformer(nn.Module):
         if past is None:
             self.target_pool(y, target != PAD)
         x = self._placed(y, start=_length(past))
-        for i, layer in enumerate(self.decoder):
+        for i, layer in enumerate(self._decoder_layers()):
             x = layer(x, memory.projected[i], memory.real, past[i] if past else None)
         return self.decoder_out(x)
 
     def logits(self, states: Tensor) -> Tensor:
         """E h, (…, d) → (…, V)."""
         return nn.functional.linear(states, self.embedding.weight)
+
+    def _decoder_layers(self) -> Iterator["DecoderLayer"]:
+        return (layer for layer in self.decoder if isinstance(layer, DecoderLayer))
 
     def _embedded(self, words: Tensor) -> Tensor:
         """√d E_w, so that words weigh as much as positions, (n, t, d)."""
@@ -148,6 +151,10 @@ class DecoderLayer(nn.Module):
         self.maps = TwoMaps(width, inner)
         self.maps_norm = nn.LayerNorm(width)
         self.dropout = nn.Dropout(dropout)
+
+    def keys_values(self, states: Tensor) -> KeysValues:
+        """What the encoder's states (n, s, d) are to this layer."""
+        return self.cross.keys_values(states)
 
     def forward(self, x: Tensor, memory: KeysValues, real: Tensor, past: Past | None) -> Tensor:
         """(n, t, d) → (n, t, d)."""
