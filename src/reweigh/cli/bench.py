@@ -1,5 +1,6 @@
 """`reweigh bench`: measurements that anybody can repeat."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -90,6 +91,109 @@ def step(
     from reweigh.bench.step import measure, table
 
     rows = list(measure(_split(models), rounds))
+    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+
+
+@bench.command()
+def audit(
+    data: Annotated[str, typer.Option(help="Data sets, separated by commas.")] = "mnist5k",
+    noise: Annotated[
+        str, typer.Option(help="Planted noises, separated by commas.")
+    ] = "flip:0.2,flip:0.4,uniform:0.4,uniform:0.6",
+    ways: Annotated[
+        str | None, typer.Option(help="Ways to find it, separated by commas.", show_default="all")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Cells per setting.")] = 3,
+    sets: options.Set = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of small results; those there are kept.")
+    ] = Path("results/audit"),
+    work: Annotated[Path, typer.Option(help="Folder of the runs behind them.")] = Path(
+        "runs/bench-audit"
+    ),
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Show what is stored; compute nothing.")
+    ] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="For a page.")] = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """How well planted wrong labels are found, and at what cost.
+
+    The audit beside cleanlab (5-fold probabilities of the same student and
+    schedule, without and with the trusted samples), the loss of plain training,
+    and Meta-Weight-Net's weights: AUROC, average precision, F1. What was found
+    before is not computed again. cleanlab comes with
+    [bold]pip install reweigh\\[bench][/bold].
+
+    [bold]Examples[/bold]
+
+    reweigh bench audit --data digits --noise flip:0.4 --seeds 1
+
+    reweigh bench audit --stored --markdown
+    """
+    from reweigh.bench import audit as bench_audit
+    from reweigh.bench.audit_table import markdown as as_markdown
+    from reweigh.bench.audit_table import read_cells, tables
+
+    wanted = _names("--ways", ways, tuple(bench_audit.WAYS))
+    if not stored:
+        for cell in bench_audit.cells(_split(data), _split(noise), seeds, sets or ()):
+            screen.say(cell.name)
+            bench_audit.measure(cell, wanted, out, work)
+    found = read_cells(out)
+    if as_json:
+        screen.show_json({"cells": found})
+    elif markdown:
+        screen.show(as_markdown(found))
+    else:
+        for table in tables(found):
+            screen.show(table)
+
+
+@bench.command()
+def translation(
+    models: Annotated[
+        str, typer.Option(help="Sizes of the Transformer, separated by commas.")
+    ] = "transformer-small",
+    rounds: Rounds = 3,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """What training a translator costs, in that of a hand-written loop.
+
+    With uniform weights, and with a teacher that learns every 20 steps through
+    the last 2; steps of all loops take turns (process CPU time, one thread).
+    """
+    from reweigh.bench.translation import measure, table
+    from reweigh.models.transformer import PRESETS
+
+    rows = list(measure(_names("--models", models, tuple(PRESETS)), rounds))
+    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+
+
+@bench.command()
+def decode(
+    models: Annotated[
+        str, typer.Option(help="Sizes of the Transformer, separated by commas.")
+    ] = "transformer-small,transformer-iwslt",
+    words: Annotated[str, typer.Option(help="Lengths, separated by commas.")] = "25,50",
+    rounds: Rounds = 3,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """How much faster beam search is with cached keys and values."""
+    lengths = _counts("--words", words, "25,50")
+    from reweigh.bench.decode import measure, table
+    from reweigh.models.transformer import PRESETS
+
+    rows = list(measure(_names("--models", models, tuple(PRESETS)), lengths, rounds))
     screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
 
 

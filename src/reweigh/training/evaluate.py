@@ -9,13 +9,22 @@ from reweigh.training import signals
 from reweigh.training.pool import Pool
 
 CHUNK = 1000
+Forward = Callable[[nn.Module, Tensor], Tensor]
+
+
+def predictions(student: nn.Module, pool: Pool, forward: Forward) -> Tensor:
+    """Predicted labels of every sample, (N,)."""
+    return _of_every_sample(student, pool, lambda s, x: forward(s, x).argmax(1))
+
+
+def probabilities(student: nn.Module, pool: Pool, forward: Forward) -> Tensor:
+    """p(k | x) of every sample, (N, K)."""
+    return _of_every_sample(student, pool, lambda s, x: forward(s, x).softmax(1))
 
 
 @torch.no_grad()
-def predictions(
-    student: nn.Module, pool: Pool, forward: Callable[[nn.Module, Tensor], Tensor]
-) -> Tensor:
-    """Predicted labels of every sample, (N,), in evaluation mode; the mode comes back."""
+def _of_every_sample(student: nn.Module, pool: Pool, answer: Forward) -> Tensor:
+    """Answers in the pool's order, in evaluation mode; the mode comes back."""
     modes = {m: m.training for m in student.modules()}
     student.eval()
     try:
@@ -23,13 +32,13 @@ def predictions(
         for positions in torch.arange(len(pool), device=pool.labels.device).split(CHUNK):
             signals.check()
             x, _ = pool.batch(positions, train=False)
-            parts.append(forward(student, x).argmax(1))
+            parts.append(answer(student, x))
     finally:
         for module, training in modes.items():
             module.training = training
     return torch.cat(parts)
 
 
-def error(student: nn.Module, pool: Pool, forward: Callable[[nn.Module, Tensor], Tensor]) -> float:
+def error(student: nn.Module, pool: Pool, forward: Forward) -> float:
     """Share of wrong predictions, in [0, 1]."""
     return (predictions(student, pool, forward) != pool.labels).float().mean().item()

@@ -1,0 +1,97 @@
+"""What `bench audit` has stored, as tables: one a measure, a row a setting, a column a way."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from reweigh.errors import DataError
+
+MEASURES = {"auroc": "AUROC", "average_precision": "average precision", "f1": "F1", "cost": "cost"}
+OWN, PEER = "audit", "cleanlab"
+
+Values = dict[str, list[float]]
+
+
+def read_cells(folder: Path) -> list[dict[str, Any]]:
+    """The stored cells, each way with its cost in plain trainings where plain training was run."""
+    cells = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))]
+    if not cells:
+        raise DataError(f"{folder} holds no result yet: fill it with reweigh bench audit.")
+    for cell in cells:
+        plain = cell["ways"].get("plain-loss")
+        for found in cell["ways"].values():
+            found |= {"cost": found["seconds"] / plain["seconds"]} if plain else {}
+    return cells
+
+
+def tables(cells: Sequence[dict[str, Any]]) -> list[Table]:
+    """For a terminal."""
+    ways = _ways(cells)
+    made = []
+    for measure, title in MEASURES.items():
+        table = Table("data", "noise", *ways, title=title)
+        for (data, noise), values in _settings(cells, measure).items():
+            table.add_row(data, noise, *(_spread(values.get(way, []), measure) for way in ways))
+        made.append(table)
+    return made
+
+
+def markdown(cells: Sequence[dict[str, Any]]) -> str:
+    """For a page: the best of each row in bold, and in how many settings we lead."""
+    ways, parts = _ways(cells), []
+    for measure, title in MEASURES.items():
+        head = ["data", "noise", *ways]
+        lines = [head, ["---", "---", *["---:"] * len(ways)]]
+        settings = _settings(cells, measure)
+        for (data, noise), values in settings.items():
+            lines.append([data, noise, *_marked(values, ways, measure)])
+        text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        parts.append(f"### {title}\n\n{text}\n\n{_verdict(list(settings.values()), measure)}")
+    return "\n\n".join(parts)
+
+
+def _verdict(settings: list[Values], measure: str) -> str:
+    both = [v for v in settings if v.get(OWN) and v.get(PEER)]
+    own = [(statistics.mean(v[OWN]), statistics.mean(v[PEER])) for v in both]
+    if measure == "cost":
+        won = sum(a < b / 2 for a, b in own)
+        return f"{OWN} costs less than half of {PEER} in {won} of {len(own)} settings."
+    return f"{OWN} is ahead of {PEER} in {sum(a > b for a, b in own)} of {len(own)} settings."
+
+
+def _marked(values: Values, ways: Sequence[str], measure: str) -> list[str]:
+    """The row's cells; what is best to the digits shown is bold, costs are not ranked."""
+    shown = {way: _spread(values.get(way, []), measure) for way in ways}
+    if measure == "cost":
+        return list(shown.values())
+    means = {way: round(statistics.mean(v), 3) for way, v in values.items() if v}
+    best = max(means.values(), default=None)
+    return [f"**{shown[way]}**" if means.get(way, -1) == best else shown[way] for way in ways]
+
+
+def _spread(values: Sequence[float], measure: str) -> str:
+    """Mean ± standard deviation over seeds."""
+    if not values:
+        return "–"
+    digits = 2 if measure == "cost" else 3
+    spread = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.{digits}f}{spread}"
+
+
+def _ways(cells: Sequence[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(way for cell in cells for way in cell["ways"]))
+
+
+def _settings(cells: Sequence[dict[str, Any]], measure: str) -> dict[tuple[str, str], Values]:
+    """Values of a measure over seeds, by setting and way."""
+    found: dict[tuple[str, str], Values] = {}
+    for cell in cells:
+        values = found.setdefault((cell["data"], cell["noise"]), {})
+        for way, scores in cell["ways"].items():
+            if measure in scores:
+                values.setdefault(way, []).append(scores[measure])
+    return found
