@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from reweigh.config import RunConfig
 from reweigh.config.methods import UniformConfig
 from reweigh.data.samples import Problem
-from reweigh.errors import CheckpointError
 from reweigh.methods import method_for
 from reweigh.student import find_layer
+from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import choose_device
 
@@ -37,7 +36,7 @@ def look(config: RunConfig, problem: Problem, model: Path, most_states: int = 20
     """
     device = choose_device(config.device)
     task = Classification(config, problem, method_for(UniformConfig()), device)
-    task.student.load_state_dict(_state(model, task.student, device))
+    load_student(task.student, model)
     task.student.eval()
     n = len(task.train)
     last_layer = find_layer(task.student, task.layers["I0"])
@@ -64,14 +63,3 @@ def _pass(task: Classification, last_layer: nn.Module, positions: Tensor) -> tup
         handle.remove()
     return p, seen[-1].flatten(1).float()
 
-
-def _state(model: Path, student: nn.Module, device: torch.device) -> dict[str, Tensor]:
-    if not model.is_file():
-        raise CheckpointError(f"{model} is missing; the run did not finish: train it again.")
-    state = load_file(model, device=str(device))
-    own = {name: value.shape for name, value in student.state_dict().items()}
-    if {name: value.shape for name, value in state.items()} != own:
-        raise CheckpointError(
-            f"{model} does not fit the student that config.toml describes; was either changed?"
-        )
-    return state

@@ -64,6 +64,10 @@ class OptimiserConfig(Section):
             )
         return self
 
+    def length(self, steps_per_epoch: int) -> tuple[int, int]:
+        """Epochs and steps of the run."""
+        return self.epochs, self.epochs * steps_per_epoch
+
     @property
     def betas(self) -> tuple[float, float]:
         """Decays of Adam's two averages: torch's own."""

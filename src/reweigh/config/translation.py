@@ -140,6 +140,12 @@ class TranslationTraining(OptimiserConfig):
     length_penalty: float = Field(default=1.0, ge=-10, le=10)
     """α of the score log p / T^α."""
 
+    def length(self, steps_per_epoch: int) -> tuple[int, int]:
+        """Epochs and steps of the run; the last epoch may be cut short by `updates`."""
+        if self.updates is None:
+            return super().length(steps_per_epoch)
+        return -(-self.updates // steps_per_epoch), self.updates
+
     @property
     def betas(self) -> tuple[float, float]:
         """Decays of Adam's two averages."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from reweigh.config import RunConfig, run_id
+from reweigh.config import Settings, run_id
 from reweigh.errors import CheckpointError, InterruptedRun, ReweighError
 from reweigh.training import signals
 from reweigh.training.comparison import Comparison, Row, with_cost
@@ -19,11 +19,11 @@ from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, read_status
 
-Ended = tuple[str, RunConfig, ReweighError | None]
+Ended = tuple[str, Settings, ReweighError | None]
 
 
 def compare(
-    runs: list[tuple[str, RunConfig]], folder: Path, progress: Progress, jobs: int = 1
+    runs: list[tuple[str, Settings]], folder: Path, progress: Progress, jobs: int = 1
 ) -> Comparison:
     """Do the runs that are not done yet; the same call takes up a table that was stopped.
 
@@ -58,7 +58,7 @@ def _stoppable(folder: Path) -> Iterator[Path]:
 
 
 def _tell(
-    name: str, config: RunConfig, folder: Path, progress: Progress, why: ReweighError | None
+    name: str, config: Settings, folder: Path, progress: Progress, why: ReweighError | None
 ) -> None:
     if why is None:
         last = json.loads((_home(folder, name, config) / RESULT).read_text())["test_error_last"]
@@ -68,7 +68,7 @@ def _tell(
 
 
 def _do(
-    pending: list[tuple[str, RunConfig]], folder: Path, progress: Progress, jobs: int, stop: Path
+    pending: list[tuple[str, Settings]], folder: Path, progress: Progress, jobs: int, stop: Path
 ) -> Iterator[Ended]:
     if jobs == 1:
         for name, config in pending:
@@ -84,11 +84,11 @@ def _do(
     yield from done
 
 
-def _with_threads(config: RunConfig, threads: int) -> RunConfig:
+def _with_threads(config: Settings, threads: int) -> Settings:
     return config if config.threads else config.model_copy(update={"threads": threads})
 
 
-def _one(name: str, config: RunConfig, folder: Path, progress: Progress, stop: Path) -> Ended:
+def _one(name: str, config: Settings, folder: Path, progress: Progress, stop: Path) -> Ended:
     """One run; what it failed of is told and does not stop the others."""
     try:
         with signals.listening(stop):
@@ -99,7 +99,7 @@ def _one(name: str, config: RunConfig, folder: Path, progress: Progress, stop: P
     return name, config, None
 
 
-def _begin_or_go_on(config: RunConfig, home: Path, progress: Progress) -> None:
+def _begin_or_go_on(config: Settings, home: Path, progress: Progress) -> None:
     """Go on with an interrupted run; one that failed, or has no usable checkpoint, starts again."""
     if read_status(home) in ("running", "interrupted"):
         try:
@@ -118,7 +118,7 @@ def _clear(home: Path) -> None:
         shutil.rmtree(home)
 
 
-def _home(folder: Path, name: str, config: RunConfig) -> Path:
+def _home(folder: Path, name: str, config: Settings) -> Path:
     return folder / f"{name}_s{config.seed}_{run_id(config)[:8]}"
 
 
@@ -126,6 +126,6 @@ def _is_done(home: Path) -> bool:
     return read_status(home) == "done" and (home / RESULT).is_file()
 
 
-def _row(name: str, folder: Path, config: RunConfig) -> Row:
+def _row(name: str, folder: Path, config: Settings) -> Row:
     home = _home(folder, name, config)
     return json.loads((home / RESULT).read_text()) | {"method": name, "folder": str(home)}

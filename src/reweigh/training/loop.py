@@ -38,6 +38,8 @@ class EpochReport:
     lr: float
     train_seconds: float
     """Processor time of the training steps so far."""
+    rate: dict[str, float] = field(default_factory=dict)
+    """Target tokens a second, of samples that are sentences."""
 
     def row(self) -> dict[str, float]:
         """For metrics.jsonl."""
@@ -49,6 +51,7 @@ class EpochReport:
             "effective_share": self.effective_share,
             "lr": self.lr,
             "train_seconds": self.train_seconds,
+            **self.rate,
         }
 
 
@@ -76,6 +79,8 @@ class Loop:
     best_epoch: int = -1
     best_state: Best = field(default_factory=dict)
     seconds: float = 0.0
+    pace: tuple[int, float] = (0, 0.0)
+    """Tokens and processor time of the steps of this process."""
     samples_used: Tensor = field(default_factory=lambda: torch.zeros((), dtype=torch.int64))
     """Samples that weighed anything so far, ()."""
 
@@ -83,11 +88,10 @@ class Loop:
         """All epochs that are left."""
         shop = self.shop
         shop.student.train()
-        epochs = shop.config.training.epochs
-        with stretch(self.progress, f"training, {epochs} epochs", shop.steps):
+        with stretch(self.progress, f"training, {shop.epochs} epochs", shop.steps):
             self.progress.advance(self.done)
             try:
-                while self.reported < epochs:
+                while self.reported < shop.epochs:
                     self.tell(self.epoch(self.reported))
             except InterruptedRun:
                 self.save(self)
@@ -95,11 +99,11 @@ class Loop:
 
     def epoch(self, epoch: int) -> EpochReport:
         """The steps that are left of an epoch, then how good the student is."""
-        end = (epoch + 1) * self.shop.steps_per_epoch
+        end = min((epoch + 1) * self.shop.steps_per_epoch, self.shop.steps)
         if self.done < end:
             self._steps_until(epoch, end)
-        every, epochs = self.shop.config.training.checkpoint_every, self.shop.config.training.epochs
-        if (epoch + 1) % every == 0 or epoch + 1 == epochs:
+        every = self.shop.config.training.checkpoint_every
+        if (epoch + 1) % every == 0 or epoch + 1 == self.shop.epochs:
             self.save(self)
         trusted = self.shop.task.standing()
         self._remember(epoch, trusted)
@@ -121,7 +125,9 @@ class Loop:
         loss, share = torch.stack(self.losses).mean(), torch.stack(self.shares).mean()
         self.losses, self.shares, self.reported = [], [], epoch + 1
         lr = float(self.shop.optimizer.param_groups[0]["lr"])
-        return EpochReport(epoch, self.done, loss.item(), trusted, share.item(), lr, self.seconds)
+        return EpochReport(
+            epoch, self.done, loss.item(), trusted, share.item(), lr, self.seconds, self._rate()
+        )
 
     def step(self, step: int) -> tuple[Tensor, Tensor]:
         """One step of the student; mean loss and effective share of its batch, both ()."""
@@ -130,15 +136,22 @@ class Loop:
         batch, ids = self.shop.task.batch(positions, number), positions.to(self.shop.device)
         outcome = self.shop.reweigher.step(batch, ids=ids)
         self.shop.scheduler.step()
-        self.seconds += time.process_time() - start
+        spent = time.process_time() - start
+        self.seconds += spent
+        self.pace = (self.pace[0] + self.shop.task.tokens(positions), self.pace[1] + spent)
         n = len(positions)
         if self.weights is not None:
             self.weights.put(ids, outcome.weights * n)
-        self.progress.advance()
+        self.progress.advance(1, **self._rate())
         mean, w = outcome.losses.mean(), outcome.weights
         self._watch(mean, ids)
         self.samples_used = self.samples_used.to(w.device) + (w > 0).sum()
         return mean, effective_share(w)
+
+    def _rate(self) -> dict[str, float]:
+        """Tokens a second of this process's steps; nothing where samples have none."""
+        tokens, seconds = self.pace
+        return {"tokens/s": tokens / max(seconds, 1e-9)} if tokens else {}
 
     def _watch(self, loss: Tensor, ids: Tensor) -> None:
         """The loss is known to be finite, so a GPU has been waited for already."""

@@ -1,13 +1,15 @@
 """A dry run: everything is built, two steps are taken, nothing is written."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.table import Table
 
-from reweigh.config import RunConfig
+from reweigh.config import Settings
 from reweigh.methods import method_for
 from reweigh.training import run
 from reweigh.training.loop import Loop
+from reweigh.training.start import starting_point
 from reweigh.training.workshop import Workshop
 
 
@@ -32,10 +34,11 @@ class Rehearsal:
         return table
 
 
-def rehearse(config: RunConfig) -> Rehearsal:
+def rehearse(config: Settings) -> Rehearsal:
     """Build everything and take two steps, of which the second is timed."""
     run.set_up_torch(config)
-    shop = Workshop(config, run.prepared(config), method_for(config.method))
+    start = starting_point(config, Path())
+    shop = Workshop(config, run.prepared(config), method_for(config.method), start)
     loop = Loop(shop)
     shop.student.train()
     loop.step(0)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from reweigh.config import RunConfig, read_config, run_id
+from reweigh.config import Settings, read_config, run_id
 from reweigh.errors import DivergedError, InterruptedRun, UsageError
 from reweigh.methods import AnyProblem, method_for
 from reweigh.training import signals
@@ -21,6 +21,7 @@ from reweigh.training.noise_found import noise_auroc
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
 from reweigh.training.run_folder import RunFolder, read_status, write_atomically
+from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
 from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
@@ -28,7 +29,7 @@ from reweigh.training.workshop import Workshop, choose_device
 
 
 def train(
-    config: RunConfig, folder: Path, progress: Progress, command: Sequence[str] = ("reweigh",)
+    config: Settings, folder: Path, progress: Progress, command: Sequence[str] = ("reweigh",)
 ) -> RunResult:
     """Train one student into `folder`, which is made and never overwritten."""
     with signals.listening(), _way_on(folder):
@@ -57,7 +58,7 @@ def resume(
 
 
 def begin_or_go_on(
-    config: RunConfig, folder: Path, progress: Progress, command: Sequence[str], allow_drift: bool
+    config: Settings, folder: Path, progress: Progress, command: Sequence[str], allow_drift: bool
 ) -> RunResult:
     """Continue the run of these settings in `folder` if there is one, else begin it."""
     if not (folder / "config.toml").is_file():
@@ -67,7 +68,7 @@ def begin_or_go_on(
     return resume(folder, progress, threads=config.threads, allow_drift=allow_drift)
 
 
-def settings_of(folder: Path) -> RunConfig:
+def settings_of(folder: Path) -> Settings:
     """The settings of the run in `folder`."""
     if not (folder / "config.toml").is_file():
         raise UsageError(f"{folder} is not a run folder: it has no config.toml.")
@@ -86,7 +87,7 @@ def _way_on(folder: Path) -> Iterator[None]:
 
 
 def _run(
-    config: RunConfig,
+    config: Settings,
     problem: AnyProblem,
     home: RunFolder,
     progress: Progress,
@@ -103,7 +104,7 @@ def _run(
 
 
 def _train(
-    config: RunConfig,
+    config: Settings,
     problem: AnyProblem,
     home: RunFolder,
     progress: Progress,
@@ -113,20 +114,21 @@ def _train(
     method = method_for(config.method)
     kind_of(config).describe(method.problem(problem), home.path)
     home.log(json.dumps(problem.record))
-    trials = Trials(config, problem, method, progress)
+    start = starting_point(config, home.path)
+    trials = Trials(config, problem, method, progress, start)
     keeper = Keeper(home, problem, method, trials, device)
     keeper.take_up(allow_drift=allow_drift)
     trials.restore, trials.save = keeper.restore, keeper.save
     if keeper.in_trials:
         method.prepare(trials)
-    shop = Workshop(config, problem, method)
+    shop = Workshop(config, problem, method, start)
     weighs = shop.reweigher.teacher is not None
     store = WeightStore(home.weights, shop.task.size) if weighs else None
 
     def tell(report: EpochReport) -> None:
         home.metrics(report.row())
         progress.note(
-            f"epoch {report.epoch + 1}/{config.training.epochs}: loss {report.train_loss:.4f}, "
+            f"epoch {report.epoch + 1}/{shop.epochs}: loss {report.train_loss:.4f}, "
             f"{report.trusted.shown}"
         )
 
@@ -139,7 +141,7 @@ def _train(
 
 
 def _result(
-    config: RunConfig, home: RunFolder, loop: Loop, store: WeightStore | None, spent: float
+    config: Settings, home: RunFolder, loop: Loop, store: WeightStore | None, spent: float
 ) -> RunResult:
     """The test set is looked at here, once for the last epoch and once for the best by trusted."""
     shop, task, student = loop.shop, loop.shop.task, loop.shop.student
@@ -164,12 +166,12 @@ def _result(
     return task.result(common, last, task.score(), trusted)
 
 
-def read_result(config: RunConfig, folder: Path) -> RunResult:
+def read_result(config: Settings, folder: Path) -> RunResult:
     """What the finished run in `folder` came to."""
     return kind_of(config).Result(**json.loads((folder / RESULT).read_text()), folder=str(folder))
 
 
-def set_up_torch(config: RunConfig) -> None:
+def set_up_torch(config: Settings) -> None:
     """Threads and determinism, which decide over the last bits."""
     if config.threads is not None:
         torch.set_num_threads(config.threads)

@@ -31,7 +31,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TextIO
 
-from reweigh.config import RunConfig, run_id, to_toml
+from reweigh.config import Settings, run_id, to_toml
 from reweigh.errors import CheckpointError, DataError, InterruptedRun, UsageError
 from reweigh.training.environment import environment
 from reweigh.training.replacing import replacing, write_atomically
@@ -43,7 +43,7 @@ _DISK = {
 }
 
 
-def default_folder(config: RunConfig, root: Path = Path("runs")) -> Path:
+def default_folder(config: Settings, root: Path = Path("runs")) -> Path:
     """`runs/DATE_DATA-NOISE_METHOD_sSEED_ID`, readable and different for different settings."""
     noise = "" if config.data.noise == "none" else f"-{config.data.noise}"
     words = f"{Path(config.data.name).stem}{noise}_{config.method.name}_s{config.seed}"
@@ -65,7 +65,7 @@ class RunFolder:
             raise UsageError(f"Cannot write into the run folder {path}: {_why(error)}.") from error
 
     @classmethod
-    def create(cls, path: Path, config: RunConfig, command: Sequence[str]) -> Self:
+    def create(cls, path: Path, config: Settings, command: Sequence[str]) -> Self:
         """A new folder for this run; one that already holds something is refused."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(
@@ -169,7 +169,7 @@ class RunFolder:
         )
 
 
-def folder_of(config: RunConfig, root: Path = Path("runs")) -> Path | None:
+def folder_of(config: Settings, root: Path = Path("runs")) -> Path | None:
     """The newest folder under `root` of a run with these settings, finished or not."""
     found = sorted(root.glob(f"*_{run_id(config)[:8]}/config.toml"))
     return found[-1].parent if found else None
@@ -193,7 +193,7 @@ def _drop_cut_off_line(file: Path) -> None:
     os.truncate(file, raw.rfind(b"\n") + 1)
 
 
-def _describe(folder: Path, config: RunConfig, command: Sequence[str]) -> None:
+def _describe(folder: Path, config: Settings, command: Sequence[str]) -> None:
     env = {**environment(), "seed": config.seed, "run_id": run_id(config)}
     (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
     (folder / "command.txt").write_text(shlex.join(command) + "\n", encoding="utf-8")

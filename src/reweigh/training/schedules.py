@@ -11,6 +11,7 @@ epochs, `paper-uniform` would otherwise lose its second drop, at 14.25.
     step:0.5,0.75   ÷10 at these shares
     cosine          (1 + cos πt/T) / 2, in every step
     constant        1
+    inverse-sqrt:W  min((t + 1) / W, √(W / (t + 1))): W steps of warm-up, whatever the run's length
 """
 
 import difflib
@@ -34,7 +35,8 @@ PAPER_MARKS = {
     "paper-uniform": (Fraction(36, 40), Fraction(38, 40)),
     "paper-flip": (Fraction(40, 60), Fraction(50, 60)),
 }
-NAMES = (*PAPER_MARKS, "constant", "cosine", "step:0.5,0.75")
+NAMES = (*PAPER_MARKS, "constant", "cosine", "step:0.5,0.75", "inverse-sqrt:4000")
+INVERSE_SQRT = "inverse-sqrt:"
 
 
 def schedule(
@@ -43,19 +45,25 @@ def schedule(
     epochs: int,
     steps_per_epoch: int,
     warmup_epochs: float = 0.0,
+    steps: int | None = None,
 ) -> "LambdaLR":
     """A scheduler for `optimizer`, to be stepped after every step of it."""
     from torch.optim.lr_scheduler import LambdaLR
 
-    return LambdaLR(optimizer, multiplier(name, epochs, steps_per_epoch, warmup_epochs))
+    return LambdaLR(optimizer, multiplier(name, epochs, steps_per_epoch, warmup_epochs, steps))
 
 
 def multiplier(
-    name: str, epochs: int, steps_per_epoch: int, warmup_epochs: float = 0.0
+    name: str,
+    epochs: int,
+    steps_per_epoch: int,
+    warmup_epochs: float = 0.0,
+    steps: int | None = None,
 ) -> Callable[[int], float]:
     """The multiplier of the learning rate as a function of the step, counted from 0.
 
-    Warm-up is linear, (t + 1) / steps of warm-up, and multiplies what the schedule gives.
+    Warm-up is linear, (t + 1) / steps of warm-up, and multiplies what the schedule gives. `steps`
+    is the length of a run that does not end with an epoch.
 
     >>> at = multiplier("step:0.5", epochs=2, steps_per_epoch=10)
     >>> at(9), at(10)
@@ -67,8 +75,10 @@ def multiplier(
         )
     if not 0 <= warmup_epochs <= epochs:  # false for NaN too
         raise UsageError(f"warm-up must last 0 to {epochs} epochs, got {warmup_epochs}")
+    if name.startswith(INVERSE_SQRT):
+        return _inverse_sqrt(name)
     fall = parse(name)
-    total = epochs * steps_per_epoch
+    total = steps or epochs * steps_per_epoch
     warmup = round(warmup_epochs * steps_per_epoch)
 
     def at(step: int) -> float:
@@ -76,6 +86,15 @@ def multiplier(
         return warm * fall(min(Fraction(step, total), Fraction(1)))
 
     return at
+
+
+def _inverse_sqrt(name: str) -> Callable[[int], float]:
+    """Warm-up and fall of the Transformer's own schedule, in steps."""
+    text = name.removeprefix(INVERSE_SQRT)
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"the schedule {name!r} needs steps of warm-up, as in inverse-sqrt:4000")
+    warmup = int(text)
+    return lambda step: min((step + 1) / warmup, math.sqrt(warmup / (step + 1)))
 
 
 def parse(name: str) -> Fall:

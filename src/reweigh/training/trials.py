@@ -1,9 +1,10 @@
 """Short trainings of fresh students under a method, for methods that learn from several."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from reweigh.config import RunConfig
+from reweigh.config import Settings
 from reweigh.methods import AnyProblem, Method
 from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.progress import Progress
@@ -16,10 +17,15 @@ class Trials:
     """Called with the number of a trial; a trial that was interrupted goes on where it was."""
 
     def __init__(
-        self, config: RunConfig, problem: AnyProblem, method: Method, progress: Progress
+        self,
+        config: Settings,
+        problem: AnyProblem,
+        method: Method,
+        progress: Progress,
+        start: Path | None = None,
     ) -> None:
         self.config, self.problem, self.method = config, problem, method
-        self.progress = progress
+        self.progress, self.start = progress, start
         self.seconds = 0.0
         self.steps = 0
         """Of the trials that are over."""
@@ -34,7 +40,7 @@ class Trials:
         if self.number is None:
             self.number, self.history = number, []
         config = self.config.model_copy(update={"seed": self.config.seed + 7919 * (number + 1)})
-        loop = Loop(Workshop(config, self.problem, self.method), save=self.save)
+        loop = Loop(Workshop(config, self.problem, self.method, self.start), save=self.save)
         loop.tell = lambda report: self._note(loop, report)
         self.restore(loop)
         loop.run()

@@ -1,11 +1,13 @@
 """Everything a run needs, built from its settings: task, optimizer, schedule, reweigher."""
 
+from pathlib import Path
+
 import torch
 from torch import nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from reweigh.config import RunConfig
-from reweigh.config.training import TrainingConfig
+from reweigh.config import Settings
+from reweigh.config.training import OptimiserConfig
 from reweigh.errors import UsageError
 from reweigh.methods import AnyProblem, Method, Setting
 from reweigh.training.environment import devices
@@ -16,16 +18,25 @@ from reweigh.training.tasks import Task, kind_of
 class Workshop:
     """One student with its task and its reweigher, ready to be trained."""
 
-    def __init__(self, config: RunConfig, problem: AnyProblem, method: Method) -> None:
+    def __init__(
+        self, config: Settings, problem: AnyProblem, method: Method, start: Path | None = None
+    ) -> None:
         self.config, t = config, config.training
         self.device = choose_device(config.device)
         self.task: Task = kind_of(config)(config, problem, method, self.device)
+        if start is not None:
+            self.task.begin_from(start)
         self.student = self.task.student
         self.steps_per_epoch = self.task.steps_per_epoch
-        self.steps = t.epochs * self.steps_per_epoch
+        self.epochs, self.steps = t.length(self.steps_per_epoch)
         self.optimizer = optimizer_for(self.student, t)
         self.scheduler = schedule(
-            t.schedule, self.optimizer, t.epochs, self.steps_per_epoch, t.warmup_epochs
+            t.schedule,
+            self.optimizer,
+            self.epochs,
+            self.steps_per_epoch,
+            t.warmup_epochs,
+            self.steps,
         )
         self.reweigher = method.reweigher(self._setting())
 
@@ -39,7 +50,7 @@ class Workshop:
             layers=self.task.layers,
             feature=self.task.feature,
             steps=self.steps,
-            epochs=self.config.training.epochs,
+            epochs=self.epochs,
             right=self.task.right,
             seed=self.config.seed,
             clip_norm=self.config.training.clip_norm,
@@ -59,7 +70,7 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def optimizer_for(student: nn.Module, t: TrainingConfig) -> Optimizer:
+def optimizer_for(student: nn.Module, t: OptimiserConfig) -> Optimizer:
     """The optimizer that the settings name."""
     params = student.parameters()
     if t.optimizer == "sgd":
@@ -67,4 +78,4 @@ def optimizer_for(student: nn.Module, t: TrainingConfig) -> Optimizer:
             params, t.lr, momentum=t.momentum, weight_decay=t.weight_decay, nesterov=t.nesterov
         )
     kind = Adam if t.optimizer == "adam" else AdamW
-    return kind(params, t.lr, weight_decay=t.weight_decay)
+    return kind(params, t.lr, betas=t.betas, weight_decay=t.weight_decay)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from reweigh.methods import AnyProblem, Method
 from reweigh.teachers import Feature
 from reweigh.training.result import RunResult
+from reweigh.training.start import load_student
 from reweigh.typing import Batch
 
 
@@ -66,6 +67,10 @@ class Task(ABC):
     def describe(problem: Any, folder: Path) -> None:
         """Write what stands behind the positions, for whoever reads the run later."""
 
+    def begin_from(self, weights: Path) -> None:
+        """Go on from a student that was trained before."""
+        load_student(self.student, weights)
+
     @abstractmethod
     def batches(self, number: int) -> list[Tensor]:
         """Positions of every batch of a pass, by the pass's number alone."""
@@ -73,6 +78,10 @@ class Task(ABC):
     @abstractmethod
     def batch(self, positions: Tensor, number: int) -> Batch:
         """The samples at these positions as pass `number` shows them."""
+
+    def tokens(self, positions: Tensor) -> int:
+        """Target tokens of these samples, for the rate that is shown; 0 where there are none."""
+        return 0
 
     @abstractmethod
     def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
