@@ -1,5 +1,7 @@
 """`reweigh audit`: which training labels of a run look wrong."""
 
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +13,13 @@ from reweigh.cli.screen import screen
 TOO_MANY = 6
 
 
+class How(StrEnum):
+    """What a second pass does with labels that look wrong."""
+
+    drop = "drop"
+    relabel = "relabel"
+
+
 def audit(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     out: Annotated[
@@ -20,6 +29,10 @@ def audit(
     fail_above: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help="Leave with exit code 6 on more than N issues."),
+    ] = None,
+    second_pass: Annotated[
+        How | None,
+        typer.Option(help="Train again without the issues, or under the suggested labels."),
     ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -34,11 +47,17 @@ def audit(
     that many, the lowest scores first, are issues. The table has cleanlab's
     column names.
 
+    A second pass trains again in a folder beside RUN, all else equal, and tells
+    by the trusted samples whether that helped; the same command goes on with one
+    that was stopped.
+
     [bold]Examples[/bold]
 
     reweigh audit runs/photos
 
     reweigh audit runs/photos --out labels.parquet
+
+    reweigh audit runs/photos --second-pass drop
 
     reweigh audit runs/photos --fail-above 100 --json > audit.json
     """
@@ -49,6 +68,13 @@ def audit(
     path = out or run / "audit.csv"
     write_table(found, path)
     summary = {**found.summary(), "table": str(path)}
+    if second_pass is not None:
+        from reweigh.audit.second_pass import second_pass as train_again
+        from reweigh.training.progress import choose_progress
+
+        progress = choose_progress(screen.quiet, screen.color)
+        again = train_again(run, found, second_pass.value, progress, sys.argv)
+        summary["second_pass"] = again.outcome()
     if as_json:
         screen.show_json(summary)
     else:
@@ -78,7 +104,26 @@ def _parts(summary: dict[str, Any]) -> list[Any]:
             f"{row['estimated_wrong_share']:.1%}",
             escape(row["most_likely_instead"] or "–"),
         )
-    return [classes, *_sentences(summary)]
+    passes = [_second(summary["second_pass"])] if "second_pass" in summary else []
+    return [classes, *_sentences(summary), *passes]
+
+
+def _second(outcome: dict[str, Any]) -> Any:
+    """Both runs side by side, and what the trusted samples say."""
+    from rich.table import Table
+
+    verb = "dropped" if outcome["how"] == "drop" else "relabelled"
+    title = f"second pass: {outcome['changed']:,} samples {verb}"
+    table = Table("", "before", "after", title=title, caption=outcome["verdict"])
+    rows = {
+        "trusted error": "trusted_error_last",
+        "test error, last epoch": "test_error_last",
+        "test error, epoch best by the trusted set": "test_error_best_by_trusted",
+    }
+    for words, key in rows.items():
+        table.add_row(words, *(f"{outcome[run][key]:.2%}" for run in ("before", "after")))
+    table.add_row("run folder", outcome["before"]["folder"], outcome["after"]["folder"])
+    return table
 
 
 def _sentences(summary: dict[str, Any]) -> list[str]:

@@ -1,0 +1,118 @@
+"""The second pass: train again without the labels that look wrong, or with others in their place.
+
+Everything else stays: data, split, noise, student, schedule, seed, method. So the two runs differ by
+what the audit found alone. Whether that helped is to be told by the trusted set; the test errors are
+shown, and no choice rests on them. What was changed is a file in the first run's folder, and the
+second run is a run like any other, in a folder beside it: it can be resumed, audited, reported.
+"""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from reweigh.audit.run import Audit
+from reweigh.config import RunConfig
+from reweigh.errors import UsageError
+from reweigh.training.progress import Progress
+from reweigh.training.result import ErrorResult
+from reweigh.training.run import begin_or_go_on, resume, settings_of
+from reweigh.training.run_folder import write_atomically
+
+How = Literal["drop", "relabel"]
+
+
+@dataclass(frozen=True)
+class SecondPass:
+    """What both runs came to."""
+
+    how: How
+    changed: int
+    before: ErrorResult
+    after: ErrorResult
+
+    def verdict(self) -> str:
+        """By the trusted set."""
+        a, b = self.before.trusted_error_last, self.after.trusted_error_last
+        word = "helped" if b < a else "did not help" if b > a else "made no difference"
+        return f"By the trusted samples it {word}: their error went from {a:.2%} to {b:.2%}."
+
+    def outcome(self) -> dict[str, Any]:
+        """For programs."""
+        runs = {"before": asdict(self.before), "after": asdict(self.after)}
+        return {"how": self.how, "changed": self.changed, **runs, "verdict": self.verdict()}
+
+
+def second_pass(
+    folder: Path, audit: Audit, how: How, progress: Progress, command: Sequence[str]
+) -> SecondPass:
+    """Train on what the audit of `folder` leaves or corrects; a pass that was begun goes on."""
+    config = settings_of(folder)
+    if not isinstance(config, RunConfig):
+        raise UsageError(f"{folder} was not trained on labels; a second pass needs such a run.")
+    changed = int(audit.is_issue.sum())
+    if not changed:
+        raise UsageError(f"No label of {folder} looks wrong: a second pass would be the first.")
+    second = (
+        _dropping(config, folder, audit) if how == "drop" else _relabelled(config, folder, audit)
+    )
+    after = begin_or_go_on(second, home_of(folder, how), progress, command, allow_drift=False)
+    before = resume(folder, progress)
+    assert isinstance(before, ErrorResult), "a RunConfig has errors"
+    assert isinstance(after, ErrorResult), "a RunConfig has errors"
+    return SecondPass(how, changed, before, after)
+
+
+def home_of(folder: Path, how: How) -> Path:
+    """The second run's folder, beside the first."""
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    return named.with_name(f"{named.name}-{how}")
+
+
+def _dropping(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
+    """Without the issues."""
+    if config.data.drop is not None:
+        raise UsageError(
+            f"{folder} leaves out the samples of {config.data.drop} already; audit the run before it."
+        )
+    file = folder / "second-pass-drop.csv"
+    rows = [[int(i)] for i in audit.samples.ids[audit.is_issue]]
+    write_atomically(file, _text(["id"], rows))
+    return _with_data(config, drop=str(file))
+
+
+def _relabelled(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
+    """Under the suggested labels where there are issues; noise is in the labels, so none is planted.
+
+    Where it was planted into the data's own labels, those are the truth.
+    """
+    file = folder / "second-pass-relabel.csv"
+    labels = np.where(audit.is_issue, audit.predicted, audit.samples.labels)  # (n,)
+    names = _written(audit.class_names)
+    rows = [[int(i), names[k]] for i, k in zip(audit.samples.ids, labels, strict=True)]
+    write_atomically(file, _text(["id", "label"], rows))
+    data = config.data
+    ours = data.noise != "none" and data.labels is None
+    truth = "original" if ours else data.true_labels
+    return _with_data(config, labels=str(file), noise="none", true_labels=truth)
+
+
+def _written(class_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Classes as a file of labels can hold them: by name where every name survives, else numbers."""
+    if all(name == name.strip() and name.isprintable() for name in class_names):
+        return class_names
+    return tuple(str(k) for k in range(len(class_names)))
+
+
+def _with_data(config: RunConfig, **changes: Any) -> RunConfig:
+    return config.model_copy(update={"data": config.data.model_copy(update=changes)})
+
+
+def _text(head: list[str], rows: list[list[Any]]) -> str:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([head, *rows])
+    return file.getvalue()

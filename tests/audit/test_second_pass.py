@@ -1,0 +1,98 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.audit.made_up import finished_run
+from typer.testing import CliRunner
+
+from reweigh.audit.run import audit_run
+from reweigh.audit.second_pass import home_of, second_pass
+from reweigh.cli.app import app
+from reweigh.errors import InterruptedRun, UsageError
+from reweigh.training.progress import SilentProgress
+from reweigh.training.run_folder import read_status
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    return finished_run(tmp_path_factory.mktemp("runs") / "first", "training.epochs=4")
+
+
+def again(run: Path, how: str) -> dict:
+    arguments = ["audit", str(run), "--second-pass", how, "--json", "-q"]
+    answer = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    return json.loads(answer.stdout)["second_pass"]
+
+
+def test_dropping_trains_on_the_rest_under_the_same_noise(run: Path) -> None:
+    first, outcome = audit_run(run), again(run, "drop")
+    second = audit_run(home_of(run, "drop"))
+    kept = ~first.is_issue
+    np.testing.assert_array_equal(second.samples.ids, first.samples.ids[kept])
+    np.testing.assert_array_equal(second.samples.labels, first.samples.labels[kept])
+    assert outcome["changed"] == first.is_issue.sum() > 0
+    result = json.loads((run / "result.json").read_text())
+    assert outcome["before"]["test_error_last"] == result["test_error_last"]
+
+
+def test_relabelling_changes_the_issues_alone_and_still_knows_the_truth(run: Path) -> None:
+    first, _ = audit_run(run), again(run, "relabel")
+    second = audit_run(home_of(run, "relabel"))
+    np.testing.assert_array_equal(second.samples.ids, first.samples.ids)
+    wanted = np.where(first.is_issue, first.predicted, first.samples.labels)
+    np.testing.assert_array_equal(second.samples.labels, wanted)
+    np.testing.assert_array_equal(second.true_labels, first.true_labels)
+
+
+def test_a_pass_that_is_done_is_read_and_one_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    run = finished_run(tmp_path / "first", "training.epochs=4")
+    audit = audit_run(run)
+
+    class Stopping(SilentProgress):
+        def note(self, text: str) -> None:
+            if "epoch 2" in text:
+                raise InterruptedRun("asked to.")
+
+    with pytest.raises(InterruptedRun):
+        second_pass(run, audit, "drop", Stopping(), ["reweigh"])
+    assert read_status(home_of(run, "drop")) == "interrupted"
+    done = second_pass(run, audit, "drop", SilentProgress(), ["reweigh"])
+    assert read_status(home_of(run, "drop")) == "done"
+    assert second_pass(run, audit, "drop", SilentProgress(), ["reweigh"]) == done
+
+
+def test_the_trusted_samples_decide_whether_it_helped(run: Path) -> None:
+    done = second_pass(run, audit_run(run), "drop", SilentProgress(), ["reweigh"])
+    for trusted, word in ((0.2, "helped"), (0.5, "made no difference"), (0.7, "did not help")):
+        before = replace(done.before, trusted_error_last=0.5)
+        after = replace(done.after, trusted_error_last=trusted, test_error_last=1 - trusted)
+        assert f"it {word}:" in replace(done, before=before, after=after).verdict()
+
+
+def test_nothing_to_change_and_a_second_drop_are_refused(run: Path) -> None:
+    audit = audit_run(run)
+    clean = replace(audit, is_issue=np.zeros_like(audit.is_issue))
+    with pytest.raises(UsageError, match="No label"):
+        second_pass(run, clean, "drop", SilentProgress(), ["reweigh"])
+    again(run, "drop")
+    dropped = home_of(run, "drop")
+    third = audit_run(dropped)
+    some = replace(third, is_issue=np.ones_like(third.is_issue))
+    with pytest.raises(UsageError, match="leaves out the samples"):
+        second_pass(dropped, some, "drop", SilentProgress(), ["reweigh"])
+
+
+def test_people_see_both_runs_side_by_side(run: Path) -> None:
+    arguments = ["audit", str(run), "--second-pass", "relabel", "-q"]
+    out = CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
+    assert "samples relabelled" in out
+    assert "By the trusted samples it" in " ".join(out.split())
+
+
+def test_the_second_run_lies_beside_the_first(tmp_path: Path, monkeypatch) -> None:
+    assert home_of(tmp_path / "a", "drop") == tmp_path / "a-drop"
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert home_of(Path(), "relabel") == (tmp_path / "here-relabel").resolve()
