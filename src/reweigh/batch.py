@@ -1,6 +1,6 @@
 """What a batch is: its tensors, its length, its labels, whatever container it comes in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -34,15 +34,20 @@ def tensors(batch: Batch) -> Iterator[Tensor]:
 
 def moved_to(batch: Any, device: torch.device) -> Any:
     """The same batch with its tensors on `device`; containers keep their kind."""
+    return mapped(batch, lambda tensor: tensor.to(device, non_blocking=True))
+
+
+def mapped(batch: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """The same batch with every tensor changed; containers keep their kind."""
     if isinstance(batch, Tensor):
-        return batch.to(device, non_blocking=True)
+        return change(batch)
     if isinstance(batch, Mapping):
-        return {name: moved_to(part, device) for name, part in batch.items()}
+        return {name: mapped(part, change) for name, part in batch.items()}
     if is_dataclass(batch) and not isinstance(batch, type):
-        return replace(batch, **{n: moved_to(part, device) for n, part in named_parts(batch)})
+        return replace(batch, **{n: mapped(part, change) for n, part in named_parts(batch)})
     if isinstance(batch, tuple | list):
-        moved = [moved_to(part, device) for part in batch]
-        return tuple(moved) if isinstance(batch, tuple) else moved
+        parts = [mapped(part, change) for part in batch]
+        return tuple(parts) if isinstance(batch, tuple) else parts
     return batch
 
 

@@ -24,13 +24,11 @@ def check_loss(own: Tensor, seen: Seen, weights: Weights | None) -> Tensor:
     loss = total(own.detach())
     if bool(torch.isfinite(loss)):
         return loss
-    named = (("per-sample losses", seen.losses), ("weights", weights))
-    found = [
-        _non_finite(name, values.detach(), seen.ids) for name, values in named if values is not None
-    ]
-    for complaint in (text for texts in gathered_objects(found) for text in texts):
-        if complaint is not None:
-            raise DivergedError(complaint)
+    for name, values in (("per-sample losses", seen.losses), ("weights", weights)):
+        if values is not None:
+            for complaint in gathered_objects(_non_finite(name, values.detach(), seen.ids)):
+                if complaint is not None:
+                    raise DivergedError(complaint)
     raise DivergedError(f"the batch's loss is {float(loss)}: the student's objective overflowed")
 
 

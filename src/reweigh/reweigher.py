@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 
 from reweigh.batch import cross_entropy, moved_to
 from reweigh.clock import Clock
+from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import same_as_first
 from reweigh.errors import UnsupportedError, UsageError
@@ -307,7 +308,7 @@ class Reweigher:
         teacher, due = self.teacher, self.clock.since_update >= (self.every or 1)
         if self.engine is None and teacher is not None and teacher.follows_trusted and due:
             seen = self._peek(self._next_trusted(), Moment.now(self.student.module), None)
-            teacher.notice_trusted(seen)
+            teacher.notice_trusted(gathered_seen(seen))
             self.clock.taught()
 
     def note_trusted_accuracy(self, accuracy: float) -> None:
@@ -359,7 +360,7 @@ class Reweigher:
             return torch.ones_like(seen.losses)
         with torch.no_grad():
             seen = seen.detached()
-            self.teacher.notice(seen)
+            self.teacher.notice(gathered_seen(seen) if self.teacher.judges_batch else seen)
             raw = weigh(self.teacher, seen).detach()  # it may be a parameter itself
         if self.clock.steps == 0:
             check_weights(raw, len(seen.losses))

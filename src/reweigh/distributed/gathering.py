@@ -4,8 +4,11 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from reweigh.distributed.group import gathered, together
+from reweigh.batch import batch_length, mapped
+from reweigh.distributed.group import gathered, own_part, together, world
+from reweigh.errors import UsageError
 from reweigh.seen import Seen
+from reweigh.typing import Batch
 
 
 def gathered_seen(seen: Seen) -> Seen:
@@ -20,6 +23,17 @@ def gathered_seen(seen: Seen) -> Seen:
         states={key: gathered(state) for key, state in own.states.items()},
         ids=_or_none(own.ids),
     )
+
+
+def own_part_of(batch: Batch) -> Batch:
+    """This process's share of a whole batch that all processes hold."""
+    n = batch_length(batch)
+    if n < world():
+        raise UsageError(
+            f"a batch of {n} samples cannot be shared by {world()} processes: give a larger batch, or "
+            "start fewer processes"
+        )
+    return mapped(batch, own_part) if together() else batch
 
 
 def _or_none(x: Tensor | None) -> Tensor | None:

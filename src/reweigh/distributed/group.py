@@ -103,9 +103,7 @@ def gathered(x: Tensor) -> Tensor:
     """The parts (n_r, …) of all processes behind each other, (Σ n_r, …); cut off from any graph."""
     if not together():
         return x
-    counts = torch.zeros(world(), dtype=torch.int64, device=_desk())
-    counts[rank()] = len(x)
-    sizes: list[int] = summed_in_place(counts).tolist()
+    sizes = _sizes(len(x))
     part = x.new_zeros((max(sizes), *x.shape[1:]))
     part[: len(x)] = x.detach()
     parts = [torch.empty_like(part) for _ in sizes]
@@ -114,9 +112,22 @@ def gathered(x: Tensor) -> Tensor:
     return torch.cat([p[:n] for p, n in zip(parts, sizes, strict=True)])
 
 
+def own_rows(whole: Tensor, count: int) -> Tensor:
+    """Of what was gathered, the `count` rows that this process gave."""
+    start = sum(_sizes(count)[: rank()])
+    return whole[start : start + count]
+
+
+def _sizes(count: int) -> list[int]:
+    """Everybody's count, by rank."""
+    counts = torch.zeros(world(), dtype=torch.int64, device=_desk())
+    counts[rank()] = count
+    return summed_in_place(counts).tolist()
+
+
 def own_part(x: Tensor) -> Tensor:
     """This process's share of x's first dimension: consecutive, as equal as can be."""
-    return x.tensor_split(world())[rank()] if together() else x
+    return x.tensor_split(world())[rank()] if together() and x.ndim else x
 
 
 def gathered_objects(value: T) -> list[T]:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.distributed.gathering import own_part_of
 from reweigh.errors import UsageError
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import Feature, Teacher
@@ -82,7 +83,13 @@ class Setting:
         return self.num_classes
 
     def reweigher(self, teacher: Teacher | None, **options: Any) -> Reweigher:
-        """A reweigher on this student with the loop's own settings."""
+        """A reweigher on this student with the loop's own settings.
+
+        Of several processes each takes its own part of the trusted batch.
+        """
+        whole = options.pop("trusted", None)
+        if whole is not None:
+            options["trusted"] = lambda update: own_part_of(whole(update))
         return Reweigher(
             self.student,
             self.optimizer,

@@ -71,6 +71,7 @@ class Filter(Teacher):
     """
 
     meta_learned = False
+    judges_batch = True
 
     def __init__(
         self, policy: KeepPolicy, layer: str, *, steps: int, seed: int, learning: bool

@@ -29,6 +29,7 @@ The method gives no weights: the ones reported are all alike, and their AUROC is
 import torch
 from torch import Tensor, nn
 
+from reweigh.distributed.group import total
 from reweigh.methods.base import Method, Setting
 from reweigh.reweigher import Reweigher
 from reweigh.seen import Seen, Tap
@@ -58,15 +59,17 @@ class LossShaper(Teacher):
         return torch.ones_like(seen.losses)
 
     def objective(self, seen: Seen) -> Tensor:
-        """The student's loss, ()."""
+        """The student's loss, (); of several processes, this one's part of it."""
         alpha = 1.0 if seen.progress.share < self.pretrain else self.plain_share
-        return alpha * seen.losses.mean() + (1 - alpha) * self.shaped(seen).mean()
+        own = alpha * seen.losses + (1 - alpha) * self.shaped(seen)  # (n,)
+        return own.sum() / total(own.new_tensor(float(len(own))))
 
     def shaped(self, seen: Seen) -> Tensor:
         """ℓ of each sample, (n,), in (−1, 0)."""
         y = labels_of(seen)
         logits = seen.states[self.taps[0].key].to(seen.losses.dtype)  # (n, C)
-        a = (logits.argmax(1) == y).to(logits.dtype).mean()
+        right = (logits.argmax(1) == y).to(logits.dtype).sum()
+        a = total(right) / total(right.new_tensor(float(len(y))))
         W = self.still + self._h(seen.progress.share, a) * self.moving
         scores = logits.log_softmax(1) @ W + self.bias  # (n, C)
         return -scores.gather(1, y[:, None]).squeeze(1).sigmoid()

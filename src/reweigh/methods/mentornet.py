@@ -42,6 +42,7 @@ class MentorTeacher(Teacher):
     """Asks the mentor, who is educated when burn-in ends."""
 
     meta_learned = False
+    judges_batch = True
 
     def __init__(
         self, config: MentorNetConfig, lessons: Lessons, *, steps: int, begins: int, seed: int

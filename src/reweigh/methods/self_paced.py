@@ -26,6 +26,8 @@ from reweigh.typing import Weights
 class SelfPacedTeacher(Teacher):
     """1 for the easiest share of each class (or of the batch), 0 for the rest."""
 
+    judges_batch = True
+
     def __init__(self, *, start_share: float, full_at: float, per_class: bool) -> None:
         super().__init__()
         self.start_share, self.full_at, self.per_class = start_share, full_at, per_class

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from reweigh.distributed.group import total
+from reweigh.distributed.gathering import gathered_seen
+from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.typing import Weights
@@ -34,6 +35,10 @@ class Teacher(nn.Module):
     """True where `notice_trusted` keeps statistics that the weights rest on: they are kept up to date
     also when nothing is learned."""
 
+    judges_batch: bool = False
+    """True where a weight or a statistic depends on the other samples of the batch: then it is shown
+    the samples of all processes. For teachers that the meta-gradient does not go through."""
+
     def notice(self, seen: Seen) -> None:
         """Called once per training pass, before `forward`: for teachers that keep statistics."""
 
@@ -57,6 +62,8 @@ class Teacher(nn.Module):
 def weigh(teacher: Teacher, seen: Seen) -> Weights:
     """Raw weights in the teacher's own precision, whatever autocast the student runs under, (n,)."""
     with torch.autocast(seen.losses.device.type, enabled=False):
+        if teacher.judges_batch and together():
+            return own_rows(teacher(gathered_seen(seen)), len(seen.losses))
         return teacher(seen)
 
 
