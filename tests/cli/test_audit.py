@@ -1,11 +1,15 @@
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from tests.audit.made_up import finished_run
 from typer.testing import CliRunner
 
+from reweigh.audit import look
 from reweigh.cli.app import app
+from reweigh.errors import InterruptedRun
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +37,26 @@ def test_people_read_classes_and_the_score_against_the_truth(run: Path) -> None:
     out = CliRunner().invoke(app, ["audit", str(run)], catch_exceptions=False).stdout
     assert "label issues among 96 samples" in out
     assert "AUROC" in out
+
+
+@pytest.mark.parametrize("verb", ["audit", "report"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_pass_over_the_samples_and_nothing_is_written(
+    run: Path, tmp_path: Path, monkeypatch, verb: str, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+    pass_, passes = look._pass, []
+
+    def asked(*arguments):
+        passes.append(os.kill(os.getpid(), number))
+        return pass_(*arguments)
+
+    monkeypatch.setattr(look, "_pass", asked)
+    monkeypatch.setattr(look, "CHUNK", 10)
+    out = tmp_path / ("labels.csv" if verb == "audit" else "page")
+    result = CliRunner().invoke(app, [verb, str(run), "--out", str(out)])
+    assert isinstance(result.exception, InterruptedRun)
+    assert result.exception.exit_code == 75
+    assert len(passes) == 1  # ten there would have been
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(number) is before

@@ -151,7 +151,7 @@ def test_a_moved_table_is_taken_up_where_it_is(tmp_path: Path, trained: list[str
 def test_jobs_are_handed_out_with_their_part_of_the_cores(tmp_path: Path, monkeypatch) -> None:
     handed: list[tuple] = []
 
-    def in_turn(n_jobs: int, return_as: str):
+    def in_turn(n_jobs: int, return_as: str, initializer: object):
         assert n_jobs == 3
         return lambda tasks: (handed.append(a) or f(*a, **k) for f, a, k in tasks)
 

@@ -13,6 +13,7 @@ from reweigh.config.methods import UniformConfig
 from reweigh.data.samples import Problem
 from reweigh.methods import method_for
 from reweigh.student import find_layer
+from reweigh.training import signals
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import choose_device
@@ -45,6 +46,7 @@ def look(config: RunConfig, problem: Problem, model: Path, most_states: int = 20
     wanted[torch.from_numpy(shown)] = True
     probabilities, states = [], []
     for positions in torch.arange(n).split(CHUNK):
+        signals.check()
         p, state = _pass(task, last_layer, positions)
         probabilities.append(p.cpu().numpy())
         states.append(state[wanted[positions].to(state.device)].cpu().numpy())

@@ -13,9 +13,11 @@ from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
 from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, mean_weights
 from reweigh.config import RunConfig, read_config
+from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import DataError, UsageError
 from reweigh.methods import method_for
+from reweigh.training import signals
 from reweigh.training.result import RESULT
 from reweigh.training.run import set_up_torch
 from reweigh.training.tasks.classification import Classification
@@ -86,6 +88,7 @@ def audit_run(folder: Path) -> Audit:
     config = _config(folder)
     set_up_torch(config)
     problem = Classification.prepare(config)
+    signals.check()
     _refuse_changed(folder, config, problem)
     seen = look(config, problem, folder / "best.safetensors")
     return judge(problem, _weights(folder, config, problem), seen)
@@ -127,10 +130,11 @@ def _config(folder: Path) -> RunConfig:
 def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
     """The data must still be what the run was trained on, or every row would be about another."""
     train = method_for(config.method).problem(problem).train
-    with np.load(folder / "samples.npz", allow_pickle=False) as kept:
-        same = np.array_equal(kept["ids"], train.ids) and np.array_equal(
-            kept["labels"], train.labels
-        )
+    kept = read_npz(folder / "samples.npz")
+    same = all(
+        np.array_equal(kept.get(name, ()), own)
+        for name, own in (("ids", train.ids), ("labels", train.labels))
+    )
     if not same:
         raise DataError(
             f"{config.data.name} no longer gives the samples and labels that {folder} was trained "

@@ -1,7 +1,6 @@
 """The audit as a table on disk, with cleanlab's column names."""
 
 import csv
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
 from reweigh.errors import DataError, UsageError
+from reweigh.training import signals
+from reweigh.training.replacing import replacing
 
 COLUMNS = (
     "index", "id", "name", "given_label", "predicted_label", "label_quality", "is_label_issue",
@@ -25,14 +26,12 @@ def write_table(audit: Audit, path: Path) -> None:
     writers = {".csv": _write_csv, ".parquet": _write_parquet}
     if path.suffix.lower() not in writers:
         raise UsageError(f"--out is {path}; expected a name that ends in .csv or .parquet.")
-    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    signals.check()
     try:
-        writers[path.suffix.lower()](audit, beside)
-        os.replace(beside, path)
+        with replacing(path) as beside:
+            writers[path.suffix.lower()](audit, beside)
     except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror}.") from error
-    finally:
-        beside.unlink(missing_ok=True)
+        raise UsageError(f"Cannot write {path}: {error.strerror or error}.") from error
 
 
 def inert(text: str) -> str:
@@ -66,6 +65,7 @@ def _write_csv(audit: Audit, path: Path) -> None:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(COLUMNS)
         for part in _parts(len(audit.samples)):
+            signals.check()
             rows.writerows(zip(*map(_cells, _columns(audit, part).values()), strict=True))
 
 

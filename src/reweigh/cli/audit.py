@@ -63,10 +63,12 @@ def audit(
     """
     from reweigh.audit.run import audit_run
     from reweigh.audit.table import write_table
+    from reweigh.training import signals
 
-    found = audit_run(run)
     path = out or run / "audit.csv"
-    write_table(found, path)
+    with signals.listening():
+        found = audit_run(run)
+        write_table(found, path)
     summary = {**found.summary(), "table": str(path)}
     if second_pass is not None:
         from reweigh.audit.second_pass import second_pass as train_again

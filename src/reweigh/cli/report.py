@@ -56,15 +56,17 @@ def report(
     reweigh report runs/compare_mnist5k --out to-send --figures pdf --states t-sne
     """
     from reweigh.report.write import read_report, write_report
+    from reweigh.training import signals
 
-    found = read_report(runs, states.value)
     folder = out or runs[0] / "report"
-    page = write_report(found, folder)
-    written = [page]
-    if figures is not None:
-        from reweigh.report.figures import write_figures
+    with signals.listening():
+        found = read_report(runs, states.value)
+        page = write_report(found, folder)
+        written = [page]
+        if figures is not None:
+            from reweigh.report.figures import write_figures
 
-        written += write_figures(found, folder / "figures", figures.value)
+            written += write_figures(found, folder / "figures", figures.value)
     if as_json:
         screen.show_json({"page": str(page), "files": [str(path) for path in written]})
     else:

@@ -4,6 +4,7 @@ Nothing is ever extracted: a member is read only if its whole name is one that w
 it is a regular file of plausible size, so links, `..` and devices have no effect.
 """
 
+import gzip
 import tarfile
 import zlib
 from collections.abc import Collection
@@ -12,6 +13,16 @@ from pathlib import Path
 from reweigh.errors import DataError
 
 _LARGEST = 400 * 2**20  # bytes; the largest official member, CIFAR-100's train, has 155 MB
+
+
+class _Bounded(gzip.GzipFile):
+    """Unpacks no more at once than a member may have: a long name's size is believed by tarfile."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """So many bytes, if that is plausible."""
+        if size is None or not 0 <= size <= _LARGEST:
+            raise OSError(f"it asks for {size} bytes at once")
+        return super().read(size)
 
 
 def read_members(place: Path, wanted: Collection[str]) -> dict[str, bytes]:
@@ -32,16 +43,16 @@ def read_members(place: Path, wanted: Collection[str]) -> dict[str, bytes]:
 
 def _read_archive(place: Path, wanted: Collection[str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
-    with tarfile.open(place, mode="r:gz") as archive:
+    with _Bounded(place, "rb") as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
         for member in archive:
             if member.size > _LARGEST:
                 raise DataError(
                     f"{place}: member {member.name!r} has {member.size} bytes; refused."
                 )
             if member.isreg() and member.name in wanted and member.name not in found:
-                stream = archive.extractfile(member)
-                assert stream is not None
-                found[member.name] = stream.read()
+                content = archive.extractfile(member)
+                assert content is not None
+                found[member.name] = content.read()
                 if len(found) == len(wanted):
                     break
     return found

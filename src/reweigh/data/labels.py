@@ -11,6 +11,7 @@ some samples; the others keep theirs.
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
 from reweigh.data.classes import encode
@@ -70,7 +71,8 @@ def _plain_texts(path: Path) -> NDArray[np.str_]:
     """One text a sample, from `.txt` or `.npy`."""
     try:
         if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False).reshape(-1).astype(np.str_)
+            with path.open("rb") as file:
+                return read_array(file, allow_pickle=False).reshape(-1).astype(np.str_)
         if path.suffix == ".txt":
             lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
             return np.char.strip(np.asarray(lines))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
 from reweigh.data.samples import Labels, Samples
@@ -89,7 +90,8 @@ def _rate(text: str, value: str) -> float:
 def _read_matrix(path: Path, K: int) -> NDArray[np.float64]:
     try:
         if path.suffix == ".npy":
-            C = np.load(path, allow_pickle=False).astype(np.float64)
+            with path.open("rb") as file:
+                C = read_array(file, allow_pickle=False).astype(np.float64)
         else:
             C = np.loadtxt(path, delimiter=",", ndmin=2, dtype=np.float64, encoding="utf-8-sig")
     except (OSError, ValueError, EOFError) as problem:

@@ -1,6 +1,5 @@
 """The same charts for papers: SVG or PDF, drawn by matplotlib from the page's own descriptions."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,8 @@ import numpy as np
 from reweigh.errors import UsageError
 from reweigh.report.charts import Chart
 from reweigh.report.write import Report
+from reweigh.training import signals
+from reweigh.training.replacing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,9 +36,9 @@ def write_figures(report: Report, folder: Path, kind: str) -> list[Path]:
         raise UsageError(
             "Figures need matplotlib, not installed here; run `pip install 'reweigh[report]'`."
         ) from None
-    folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for chart in report.charts():
+        signals.check()
         path = folder / f"{chart.key}.{kind}"
         with mpl.rc_context(_STYLE):
             figure = Figure(figsize=(4.2, 3.2), layout="constrained")
@@ -49,15 +50,13 @@ def write_figures(report: Report, folder: Path, kind: str) -> list[Path]:
 
 def _save(figure: "Figure", path: Path, kind: str) -> None:
     """The figure to its file, whole or not at all, without the date: equal runs, equal files."""
-    beside = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    undated = {"Date" if kind == "svg" else "CreationDate": None}
     try:
-        undated = {"Date" if kind == "svg" else "CreationDate": None}
-        figure.savefig(beside, format=kind, metadata=undated)
-        os.replace(beside, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as beside:
+            figure.savefig(beside, format=kind, metadata=undated)
     except OSError as error:
         raise UsageError(f"Cannot write the figure {path}: {error.strerror}.") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def draw(axes: "Axes", chart: Chart) -> None:

@@ -1,6 +1,5 @@
 """The finished runs that a report is about, read from their folders."""
 
-import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 from reweigh.errors import UsageError
 from reweigh.report.measures import Value, measure_of
 from reweigh.training.result import RESULT
-from reweigh.training.run_folder import read_metrics
+from reweigh.training.run_folder import read_metrics, read_record
 
 CEILINGS = ("perfect-weights", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""
@@ -108,13 +107,13 @@ def _homes(folder: Path) -> list[Path]:
 
 
 def _read(home: Path) -> Run:
-    result = json.loads((home / RESULT).read_text(encoding="utf-8"))
+    result = read_record(home / RESULT)
     return Run(
         folder=home,
         row=_row(home, result),
         result=result,
         metrics=read_metrics(home),
-        environment=json.loads((home / "env.json").read_text(encoding="utf-8")),
+        environment=read_record(home / "env.json"),
         settings=(home / "config.toml").read_text(encoding="utf-8"),
         command=(home / "command.txt").read_text(encoding="utf-8").strip(),
     )

@@ -20,8 +20,9 @@ from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.suspects import suspects
 from reweigh.report.words import shown
+from reweigh.training import signals
+from reweigh.training.replacing import write_atomically
 from reweigh.training.run import settings_of
-from reweigh.training.run_folder import write_atomically
 
 INDEX = "index.html"
 BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
@@ -66,6 +67,7 @@ def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
     """Read the runs and audit the foremost of them, and the one to stand beside it."""
     runs = read_runs(folders)
     main = foremost(runs)
+    signals.check()
     other = counterpart(runs, main)
     audit = audit_run(main.folder)
     return Report(
@@ -84,6 +86,7 @@ def write_report(report: Report, out: Path) -> Path:
     Returns the page's path.
     """
     page = render(report)
+    signals.check()
     index = out / INDEX
     if index.is_file() and MARK not in index.read_text(encoding="utf-8", errors="replace")[:2000]:
         raise UsageError(f"{index} is not a report of ours and stays; choose another --out.")

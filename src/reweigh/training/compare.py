@@ -1,9 +1,9 @@
 """Many runs on the same terms: those that are not done yet are done, one by one or side by side."""
 
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import RunFolder, read_status
+from reweigh.training.run_folder import RunFolder, read_record, read_status
 
 Ended = tuple[str, Settings, ReweighError | None]
 
@@ -39,11 +39,15 @@ def compare(
                 failures[f"{name}, seed {config.seed}"] = why
             _tell(name, config, folder, progress, why)
     if any(isinstance(why, InterruptedRun) for why in failures.values()):
-        raise InterruptedRun(f"Stopped and saved in {folder}; the same command goes on from there.")
+        raise _stopped(folder)
     rows = [_row(name, folder, c) for name, c in runs if _is_done(_home(folder, name, c))]
     if failures and not rows:
         raise next(iter(failures.values()))
     return Comparison(with_cost(rows), failures, folder)
+
+
+def _stopped(folder: Path) -> InterruptedRun:
+    return InterruptedRun(f"Stopped and saved in {folder}; the same command goes on from there.")
 
 
 @contextmanager
@@ -61,7 +65,7 @@ def _tell(
     name: str, config: Settings, folder: Path, progress: Progress, why: ReweighError | None
 ) -> None:
     if why is None:
-        last = json.loads((_home(folder, name, config) / RESULT).read_text())["test_error_last"]
+        last = read_record(_home(folder, name, config) / RESULT)["test_error_last"]
         progress.note(f"{name}, seed {config.seed}: test error {last:.2%}")
     elif not isinstance(why, InterruptedRun):
         progress.note(f"{name}, seed {config.seed} failed: {why}")
@@ -80,8 +84,19 @@ def _do(
         delayed(_one)(name, _with_threads(c, threads), folder, SilentProgress(), stop)
         for name, c in pending
     )
-    done: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-    yield from done
+    pool = Parallel(
+        n_jobs=jobs, return_as="generator_unordered", initializer=signals.ignore_while_idle
+    )
+    done: Any = pool(tasks)
+    try:
+        yield from done
+    except BrokenProcessPool as broken:
+        if signals.should_stop():  # it reached a process that was only starting
+            raise _stopped(folder) from None
+        raise ReweighError(
+            f"A process of the comparison in {folder} was killed, for lack of memory perhaps; the "
+            "same command goes on from there, with fewer --jobs if it happens again."
+        ) from broken
 
 
 def _with_threads(config: Settings, threads: int) -> Settings:
@@ -128,4 +143,4 @@ def _is_done(home: Path) -> bool:
 
 def _row(name: str, folder: Path, config: Settings) -> Row:
     home = _home(folder, name, config)
-    return json.loads((home / RESULT).read_text()) | {"method": name, "folder": str(home)}
+    return read_record(home / RESULT) | {"method": name, "folder": str(home)}

@@ -1,6 +1,5 @@
 """The one table that many runs are for: mean ± standard deviation over seeds, cost, AUROC."""
 
-import json
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from rich.table import Table
 
 from reweigh.config.lineup import BUDGETS, LINEUP
 from reweigh.errors import DataError, ReweighError
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_folder import read_record, read_status
 
 Row = dict[str, Any]
 COLUMNS = ("method", "seeds", "last epoch", "best by trusted", "cost", "noise AUROC")
@@ -59,7 +58,7 @@ class Comparison:
 def read_comparison(folder: Path) -> Comparison:
     """The table of what is finished in a folder that `reweigh compare` filled."""
     rows = [
-        json.loads(result.read_text()) | {"method": result.parent.name.rpartition("_s")[0]}
+        read_record(result) | {"method": result.parent.name.rpartition("_s")[0]}
         for result in folder.glob("*/result.json")
         if read_status(result.parent) == "done"
     ]

@@ -1,14 +1,13 @@
 """One run, from settings to a folder with a trained student, its metrics and its sample weights."""
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from reweigh.config import Settings, read_config, run_id
 from reweigh.errors import DivergedError, InterruptedRun, UsageError
@@ -20,7 +19,7 @@ from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.noise_found import noise_auroc
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
-from reweigh.training.run_folder import RunFolder, read_status, write_atomically
+from reweigh.training.run_folder import RunFolder, read_record, read_status, write_atomically
 from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
 from reweigh.training.trials import Trials
@@ -168,7 +167,7 @@ def _result(
 
 def read_result(config: Settings, folder: Path) -> RunResult:
     """What the finished run in `folder` came to."""
-    return kind_of(config).Result(**json.loads((folder / RESULT).read_text()), folder=str(folder))
+    return kind_of(config).Result(**read_record(folder / RESULT), folder=str(folder))
 
 
 def set_up_torch(config: Settings) -> None:
@@ -180,6 +179,4 @@ def set_up_torch(config: Settings) -> None:
 
 def _save(state: dict[str, Any], path: Path) -> None:
     """Tensors to safetensors, whole or not at all."""
-    beside = path.with_name(f".{path.name}.tmp")
-    save_file({name: value.contiguous() for name, value in state.items()}, beside)
-    shutil.move(beside, path)
+    write_atomically(path, save({name: value.contiguous() for name, value in state.items()}))

@@ -178,13 +178,28 @@ def folder_of(config: Settings, root: Path = Path("runs")) -> Path | None:
 def read_status(path: Path) -> str | None:
     """The status word of a run folder, or None where there is no run."""
     file = path / "status.json"
-    return json.loads(file.read_text(encoding="utf-8"))["status"] if file.is_file() else None
+    return str(read_record(file).get("status")) if file.is_file() else None
+
+
+def read_record(file: Path) -> dict[str, Any]:
+    """The JSON object in one of a run's files."""
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
+    if not isinstance(record, dict):
+        raise CheckpointError(f"{file} holds no JSON object; was it changed?")
+    return record
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """All rows of metrics.jsonl; a last line cut off by a crash is left out."""
-    text = (path / "metrics.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.split("\n")[:-1]]
+    file = path / "metrics.jsonl"
+    try:
+        text = file.read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.split("\n")[:-1]]
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
 
 
 def _drop_cut_off_line(file: Path) -> None:

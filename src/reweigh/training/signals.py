@@ -1,8 +1,8 @@
 """SIGTERM and Ctrl-C: the first one asks a run to save and leave, the second one leaves at once.
 
 The handler sets a flag and nothing else. Every loop looks at it through `check()`: steps, chunks of an
-evaluation, trials, stages of data preparation, runs of a comparison. A comparison in several
-processes shares the flag as a file, because a signal may reach only one of them.
+evaluation, trials, stages of data preparation, of an audit and of a report, runs of a comparison. A
+comparison in several processes shares the flag as a file, because a signal may reach only one of them.
 """
 
 import os
@@ -59,6 +59,15 @@ def listening(shared: Path | None = None) -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         _Asked.listening, _Asked.signal_name, _Asked.shared = False, None, None
+
+
+def ignore_while_idle() -> None:
+    """For a process that waits for work: Ctrl-C reaches it too, and is not its business.
+
+    Dying of it would take the pool down, and with it the runs that are being saved.
+    """
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _note(number: int, frame: FrameType | None) -> None:

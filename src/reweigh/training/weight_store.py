@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.lib.format import open_memmap
+from numpy.lib.format import open_memmap, write_array_header_1_0
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -41,9 +41,8 @@ class WeightStore:
     def begin(self, epoch: int) -> None:
         """Open an epoch for writing, with no sample seen yet."""
         self._pending.clear()
-        self._map = open_memmap(self._part(epoch), mode="w+", dtype=np.float32, shape=(self.size,))
-        for chunk in _chunks(self.size):
-            self._map[chunk] = np.nan
+        _write_unseen(self._part(epoch), self.size)
+        self._map = open_memmap(self._part(epoch), mode="r+")
         self._epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
@@ -132,6 +131,16 @@ class WeightStore:
 
 def _chunks(size: int) -> Iterator[slice]:
     return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
+
+
+def _write_unseen(file: Path, size: int) -> None:
+    """NaN for every sample, written and not mapped: a full disk is an error here, where a page of a
+    mapping that finds no room kills the process.
+    """
+    with file.open("wb") as stream:
+        write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": (size,)})
+        for chunk in _chunks(size):
+            stream.write(np.full(chunk.stop - chunk.start, np.nan, "<f4").tobytes())
 
 
 def _mapped(file: Path, mode: str, size: int) -> np.memmap:

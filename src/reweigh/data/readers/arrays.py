@@ -38,9 +38,10 @@ def read(path: Path) -> Source:
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """Every array of the file, without pickles."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError("it is a single array")
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise ValueError("it is a single array")
+        with file:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
         raise DataError(f"{path} cannot be read as .npz arrays ({problem}).") from None
