@@ -149,4 +149,20 @@ def test_get_knows_what_can_be_fetched(base, tmp_path, monkeypatch):
 def test_every_official_file_has_an_https_address_and_a_sha256():
     for file in (file for files in fetch.FILES.values() for file in files):
         assert file.base.startswith("https://")
-        assert len(bytes.fromhex(file.sha256)) == 32
+        assert file.size if file.sha256 is None else len(bytes.fromhex(file.sha256)) == 32
+
+
+def test_without_a_published_digest_the_size_must_be_right_and_the_digest_is_told(
+    base, tmp_path, monkeypatch
+):
+    wrong = RemoteFile(f"{base}/good", "a.tar.gz", None, size=7)
+    with pytest.raises(DataError, match="it has 1280000 bytes, expected 7"):
+        fetch_file(wrong, tmp_path / "x", opener=plain_http)
+    assert list((tmp_path / "x").iterdir()) == []
+    file = RemoteFile(f"{base}/good", "a.tar.gz", None, size=len(CONTENT))
+    monkeypatch.setitem(fetch.FILES, "iwslt14", (file,))
+    folder = get("iwslt14", tmp_path, opener=plain_http)
+    get("iwslt14", tmp_path, opener=plain_http)
+    assert len(Server.requests) == 2  # what is there is not fetched again
+    assert fetch.unpublished_digests("iwslt14", folder) == {"a.tar.gz": SHA256}
+    assert fetch.unpublished_digests("cifar10", folder) == {}

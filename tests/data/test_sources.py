@@ -17,8 +17,14 @@ def test_unknown_names_get_the_nearest():
         load("digits", image_size=0)
 
 
+def test_text_is_for_another_task():
+    with pytest.raises(UsageError, match='set task = "translation"'):
+        load("iwslt14")
+
+
 def test_every_name_has_a_reader_and_a_line():
-    assert set(data.names()) == {"digits", "mnist5k", "fashion-mnist", "cifar10", "cifar100"}
+    images = {"digits", "mnist5k", "fashion-mnist", "cifar10", "cifar100"}
+    assert set(data.names()) == images | {"multi30k", "iwslt14"}
     assert all(len(line) > 20 for line in data.names().values())
 
 

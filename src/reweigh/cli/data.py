@@ -50,9 +50,16 @@ def get(
     reweigh data get cifar10 --data-dir ~/data
     """
     from reweigh.data.fetch import get as fetch
+    from reweigh.data.fetch import unpublished_digests
 
     folder = fetch(name, Path(data_dir) if data_dir else None)
-    screen.show_json({"name": name, "folder": str(folder)}) if as_json else screen.show(str(folder))
+    digests = unpublished_digests(name, folder)
+    if as_json:
+        screen.show_json({"name": name, "folder": str(folder), "unpublished_sha256": digests})
+        return
+    screen.show(str(folder))
+    for file, digest in digests.items():
+        screen.say(f"{file}: SHA-256 {digest} (nobody publishes one to compare with).")
 
 
 @data.command()

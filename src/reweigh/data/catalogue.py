@@ -7,8 +7,17 @@ _DESCRIPTIONS = {
     "cifar10": "60,000 colour images of 32x32 pixels, 10 classes (170 MB, `reweigh data get`)",
     "cifar100": "60,000 colour images of 32x32 pixels, 100 classes (169 MB, `reweigh data get`)",
 }
+_TEXTS = {
+    "multi30k": "32,014 image captions, German and English (1 MB, `reweigh data get`)",
+    "iwslt14": "174,443 sentences of talks, German and English (20 MB, `reweigh data get`)",
+}
 
 
 def names() -> dict[str, str]:
     """The built-in data sets and what each one is."""
-    return dict(_DESCRIPTIONS)
+    return _DESCRIPTIONS | _TEXTS
+
+
+def text_names() -> dict[str, str]:
+    """Those of them that are sentence pairs, for translation."""
+    return dict(_TEXTS)

@@ -6,7 +6,9 @@ that is there is whole. What was cut off is taken up again by a Range request.
 The checksums are those that independent readers publish for the official files: torchvision-ruby,
 GoMLX and MLDatasets.jl agree on the CIFAR archives (and the six CIFAR-10 members, rebuilt from the
 md5-checked python files, have the SHA-256 values that torchvision-ruby gives); Flux.jl and others
-agree on Fashion-MNIST's, whose md5 is in its own README.
+agree on Fashion-MNIST's, whose md5 is in its own README. Multi30k's are those of files whose md5
+torchtext published. For IWSLT'14, whose first home is gone, the mirror that fairseq uses is the
+public source; its digest is published nowhere, its size is seen in logs of its users.
 """
 
 import hashlib
@@ -36,11 +38,16 @@ class RemoteFile:
 
     base: str
     name: str
-    sha256: str
+    sha256: str | None
+    """None where nobody publishes it: the size is checked, and the user is shown the digest."""
+    size: int | None = None
+    """Bytes, where there is no digest."""
 
 
 _TORONTO = "https://www.cs.toronto.edu/~kriz"
 _ZALANDO = "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion"
+_MULTI30K = "https://github.com/multi30k/dataset/raw/master/data/task1/raw"
+_FAIRSEQ = "https://dl.fbaipublicfiles.com/fairseq/data/iwslt14"
 FILES = {
     "cifar10": (
         RemoteFile(
@@ -78,6 +85,49 @@ FILES = {
             "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
         ),
     ),
+    "multi30k": (
+        RemoteFile(
+            _MULTI30K,
+            "train.de.gz",
+            "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+        ),
+        RemoteFile(
+            _MULTI30K,
+            "train.en.gz",
+            "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+        ),
+        RemoteFile(
+            _MULTI30K,
+            "val.de.gz",
+            "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+        ),
+        RemoteFile(
+            _MULTI30K,
+            "val.en.gz",
+            "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+        ),
+        RemoteFile(
+            _MULTI30K,
+            "test_2016_flickr.de.gz",
+            "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+        ),
+        RemoteFile(
+            _MULTI30K,
+            "test_2016_flickr.en.gz",
+            "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+        ),
+        RemoteFile(
+            _MULTI30K,
+            "test_2017_flickr.de.gz",
+            "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
+        ),
+        RemoteFile(
+            _MULTI30K,
+            "test_2017_flickr.en.gz",
+            "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074",
+        ),
+    ),
+    "iwslt14": (RemoteFile(_FAIRSEQ, "de-en.tgz", None, size=19_982_877),),
 }
 
 
@@ -119,6 +169,11 @@ def get(
     return folder
 
 
+def unpublished_digests(name: str, folder: Path) -> dict[str, str]:
+    """SHA-256 of the fetched files that nobody publishes one for: to be compared by people."""
+    return {f.name: _sha256(folder / f.name) for f in FILES[name] if f.sha256 is None}
+
+
 def fetch_file(
     file: RemoteFile,
     folder: Path,
@@ -128,7 +183,7 @@ def fetch_file(
 ) -> Path:
     """One file, from the first address that gives it whole and right."""
     target = folder / file.name
-    if target.is_file() and _sha256(target) == file.sha256:
+    if target.is_file() and _problem_with(target, file) is None:
         return target
     folder.mkdir(parents=True, exist_ok=True)
     part, problems = folder / f"{file.name}.part", []
@@ -136,7 +191,7 @@ def fetch_file(
         url = f"{base.rstrip('/')}/{file.name}"
         try:
             _receive(url, part, opener, progress)
-            _accept(part, target, file.sha256, url)
+            _accept(part, target, file)
             return target
         except (DataError, urllib.error.URLError, HTTPException, OSError) as problem:
             problems.append(f"{url}: {problem}")
@@ -178,13 +233,21 @@ def _write(response: HTTPResponse, part: Path, have: int, progress: Progress | N
         raise DataError(f"the connection ended after {size} of {total} bytes")
 
 
-def _accept(part: Path, target: Path, sha256: str, url: str) -> None:
+def _accept(part: Path, target: Path, file: RemoteFile) -> None:
     """Give the file its name, or throw it away."""
-    found = _sha256(part)
-    if found != sha256:
+    if problem := _problem_with(part, file):
         part.unlink()
-        raise DataError(f"SHA-256 is {found}, expected {sha256}")
+        raise DataError(problem)
     os.replace(part, target)
+
+
+def _problem_with(path: Path, file: RemoteFile) -> str | None:
+    """What is wrong with a file that was received, if anything."""
+    if file.sha256 is None:
+        size = path.stat().st_size
+        return None if size == file.size else f"it has {size} bytes, expected {file.size}"
+    found = _sha256(path)
+    return None if found == file.sha256 else f"SHA-256 is {found}, expected {file.sha256}"
 
 
 def _sha256(path: Path) -> str:

@@ -7,13 +7,17 @@ from pathlib import Path
 from reweigh.errors import DataError
 
 
+def cache_folder() -> Path:
+    """Where downloads go if nobody says, and what was worked out of data is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reweigh"
+
+
 def search_path(data_dir: Path | None) -> list[Path]:
     """Folders to look in: `data_dir` alone if given, else `REWEIGH_DATA`, then the cache folder."""
     if data_dir is not None:
         return [data_dir]
     named = os.environ.get("REWEIGH_DATA")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reweigh"
-    return [Path(named), cache] if named else [cache]
+    return [Path(named), cache_folder()] if named else [cache_folder()]
 
 
 def find(name: str, wanted: Sequence[str], data_dir: Path | None, *more: Path) -> Path:

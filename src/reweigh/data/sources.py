@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 from pathlib import Path
 
-from reweigh.data.catalogue import names
+from reweigh.data.catalogue import names, text_names
 from reweigh.data.checks import check
 from reweigh.data.samples import Source
 from reweigh.errors import UsageError
@@ -18,6 +18,8 @@ def load(
     """Read and check a named data set, or a folder, `.npz`, `.csv` or `.parquet` file."""
     if image_size is not None and image_size < 1:
         raise UsageError(f"image_size is {image_size}; expected at least 1 pixel.")
+    if data in text_names():
+        raise UsageError(f'{data!r} holds sentence pairs; set task = "translation" to use it.')
     source = (
         _named(data, data_dir) if data in names() else _path(Path(data), label_column, image_size)
     )

@@ -1,0 +1,114 @@
+"""Which pairs are learned from, trusted, chosen by, and scored on.
+
+Trusted pairs come from files of their own, else from the validation set, whose rest is free for
+choosing; where there is no validation set both are cut off the training text, and so is a test set
+where there is none. The test set does not depend on the seed. Length filters see training text
+only: what is scored stays as it was published.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from reweigh.data.seeds import generator
+from reweigh.errors import DataError
+from reweigh.text.codec import TextForm
+from reweigh.text.parts import Part, of_plausible_length, without_copies
+from reweigh.text.sources import Texts
+from reweigh.text.tokenise import refuse_tokenised
+from reweigh.training import signals
+
+_MOST, _LARGEST_SHARE = 1000, 0.1
+
+
+class Limits(Protocol):
+    """What of a specification matters here."""
+
+    @property
+    def max_length(self) -> int: ...
+    @property
+    def max_ratio(self) -> float: ...
+    @property
+    def trusted(self) -> int | None: ...
+    @property
+    def seed(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Split:
+    """The parts; no pair is in two of them (two tests may share one)."""
+
+    train: Part
+    trusted: Part
+    valid: Part
+    tests: dict[str, Part]
+    dropped: dict[str, int]
+    """Training pairs left out, by reason."""
+
+
+def split(texts: Texts, form: TextForm, limits: Limits, *, given: bool) -> Split:
+    """Everything cut into words and put into its part; `given` by the user, or official."""
+    if not form.tokenised:
+        refuse_tokenised([*texts.train.source, *texts.train.target], "the training text")
+    signals.check()
+    read = Part.of(texts.train, form)
+    signals.check()
+    train = of_plausible_length(read, limits.max_length, limits.max_ratio)
+    dropped = {"empty": texts.train.empty, "by_length": len(read) - len(train)}
+    tests = {name: Part.of(pairs, form) for name, pairs in texts.tests.items()}
+    if not tests:
+        tests["test"], train = train.cut(_share_of(train), generator(0, "test split"))
+    valid, train = _valid(texts, form, train, limits)
+    for name, test in tests.items():
+        valid = without_copies(valid, test, ("valid", name), given)
+    trusted, valid = _trusted(texts, form, valid, limits)
+    for name, test in tests.items():
+        trusted = without_copies(trusted, test, ("trusted", name), given)
+    valid = without_copies(valid, trusted, ("valid", "trusted"), given=False)
+    before = len(train)
+    for name, part in {**tests, "trusted": trusted, "valid": valid}.items():
+        train = without_copies(train, part, ("train", name), given)
+    dropped["copies_of_held_out"] = before - len(train)
+    parts = Split(train, trusted, valid, tests, dropped)
+    _check_left(parts)
+    return parts
+
+
+def _valid(texts: Texts, form: TextForm, train: Part, limits: Limits) -> tuple[Part, Part]:
+    """The validation set, of which the trusted pairs will be a part, and what is left to train."""
+    if texts.valid is not None:
+        return Part.of(texts.valid, form), train
+    if texts.valid_every is not None:
+        chosen = np.arange(1, len(train) + 1) % texts.valid_every == 0
+        return train.take(chosen), train.take(~chosen)
+    number = limits.trusted or _share_of(train)
+    both = number if texts.trusted is not None else 2 * number
+    return train.cut(both, generator(limits.seed, "valid split"))
+
+
+def _trusted(texts: Texts, form: TextForm, valid: Part, limits: Limits) -> tuple[Part, Part]:
+    """The trusted pairs, and what is left for choosing."""
+    if texts.trusted is not None:
+        return Part.of(texts.trusted, form), valid
+    number = limits.trusted or min(_MOST, len(valid) // 2)
+    if number >= len(valid):
+        raise DataError(
+            f"The validation set has {len(valid):,} pairs; {number:,} cannot be trusted and any be "
+            f"left for choosing: lower the number of trusted pairs."
+        )
+    return valid.cut(number, generator(limits.seed, "trusted split"))
+
+
+def _share_of(train: Part) -> int:
+    return max(1, min(_MOST, int(_LARGEST_SHARE * len(train))))
+
+
+def _check_left(parts: Split) -> None:
+    named = {"training": parts.train, "trusted": parts.trusted, "validation": parts.valid}
+    for name, part in {**named, **parts.tests}.items():
+        if not len(part):
+            raise DataError(
+                f"No {name} pair is left after length filters and copies between the parts "
+                f"({parts.dropped}); loosen max_length and max_ratio, or give more text."
+            )

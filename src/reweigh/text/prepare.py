@@ -1,0 +1,172 @@
+"""From a description of the text to a translation problem.
+
+Read, tokenise, filter, hold out, plant noise, learn the pieces, number: in this order, so that each
+random choice is the same whatever the later steps are. Pieces and vocabulary are learned on the
+training text *before* noise is planted: clean and noisy runs have the same student.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reweigh.data.seeds import generator
+from reweigh.errors import UsageError
+from reweigh.text import cache
+from reweigh.text.bpe import Bpe, learn
+from reweigh.text.codec import Codec, TextForm
+from reweigh.text.corpus import Corpus, HeldOut, Ragged
+from reweigh.text.hold_out import Split, split
+from reweigh.text.noise import parse_noise, plant
+from reweigh.text.parts import Part
+from reweigh.text.problem import TranslationProblem
+from reweigh.text.sources import find_texts
+from reweigh.text.vocabulary import Vocabulary
+from reweigh.training import signals
+
+_FORM = 1
+"""Raised whenever the same settings come to give other numbers: old caches are then not used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSpec:
+    """Which text, and what to do with it."""
+
+    data: str
+    """A text data set's name, a folder (see `sources`), or a `.tsv` file."""
+    data_dir: Path | None = None
+    """Where the files of named data sets are; else `REWEIGH_DATA`, else the cache folder."""
+    source: str = "de"
+    """Language translated from, as in the files' names."""
+    target: str = "en"
+    """Language translated into."""
+    lowercase: bool = True
+    tokenised: bool = False
+    """The text was tokenised already, as Moses does it."""
+    merges: int = 10_000
+    """Of the joint byte-pair encoding."""
+    max_length: int = 175
+    """Words a side; longer training pairs are left out."""
+    max_ratio: float = 1.5
+    """Longer side over shorter side; more uneven training pairs are left out."""
+    trusted: int | None = None
+    """How many pairs are trusted; unset: half of the validation set, at most 1,000."""
+    noise: str = "none"
+    """`none`, `mask:P` or `mask:P:Q` (see `noise`)."""
+    train_limit: int | None = None
+    """At most so many training pairs."""
+    seed: int = 0
+    """Of every random choice but the test set, which is the same for all seeds."""
+
+    def __post_init__(self) -> None:
+        parse_noise(self.noise)
+        least = {"merges": 1, "max_length": 1, "max_ratio": 1, "trusted": 1, "train_limit": 1}
+        for name, smallest in {**least, "seed": 0}.items():
+            value = getattr(self, name)
+            if value is not None and not value >= smallest:
+                raise UsageError(f"{name} is {value}; expected at least {smallest}.")
+        if self.source == self.target:
+            raise UsageError(f"Source and target are both {self.source!r}; name two languages.")
+
+
+def prepare(spec: TextSpec) -> TranslationProblem:
+    """The problem that `spec` describes, worked out once per content of the files."""
+    files = find_texts(spec.data, spec.data_dir, spec.source, spec.target)
+    choices = {k: v for k, v in asdict(spec).items() if k not in ("data", "data_dir")}
+    decides = json.dumps([_FORM, files.digest(), files.official, choices], sort_keys=True)
+    key = sha256(decides.encode()).hexdigest()
+    problem = cache.load(key)
+    if problem is None:
+        form = TextForm(spec.source, spec.target, spec.lowercase, spec.tokenised)
+        parts = split(files.read(), form, spec, given=not files.official)
+        problem = _numbered(parts, form, spec, {**choices, "content": key})
+        cache.store(key, problem)
+    return replace(problem, record={"data": spec.data, **problem.record})
+
+
+def _numbered(
+    parts: Split, form: TextForm, spec: TextSpec, choices: dict[str, Any]
+) -> TranslationProblem:
+    train = _limited(parts.train, spec)
+    codec = _learned(train, form, spec.merges)
+    clean = _corpus(train, codec)
+    noise = parse_noise(spec.noise)
+    noisy, changed = clean, None
+    if noise is not None:
+        source, target, changed = plant(train.source, train.target, noise, spec.seed)
+        noisy = _corpus(Part(train.pairs, source, target), codec)
+    problem = TranslationProblem(
+        train=noisy,
+        trusted=_held_out(parts.trusted, codec),
+        valid=_held_out(parts.valid, codec),
+        tests={name: _held_out(part, codec) for name, part in parts.tests.items()},
+        codec=codec,
+        changed=changed,
+        clean=None if changed is None else clean,
+        record={},
+    )
+    problem.record.update(**choices, dropped=parts.dropped, **_contents(problem))
+    return problem
+
+
+def _limited(train: Part, spec: TextSpec) -> Part:
+    if spec.train_limit is None or spec.train_limit >= len(train):
+        return train
+    return train.cut(spec.train_limit, generator(spec.seed, "train limit"))[0]
+
+
+def _learned(train: Part, form: TextForm, merges: int) -> Codec:
+    """Merges and vocabulary of the training text, both languages as one."""
+    counts = Counter(chain.from_iterable(_sentences(train)))
+    signals.check()
+    bpe = Bpe(learn(counts, merges))
+    signals.check()
+    pieces = chain.from_iterable(bpe.split(words) for words in _sentences(train))
+    return Codec(form, bpe.merges, Vocabulary.of(pieces))
+
+
+def _sentences(part: Part) -> Iterator[list[str]]:
+    return chain(part.source, part.target)
+
+
+def _corpus(part: Part, codec: Codec) -> Corpus:
+    source, target = (
+        Ragged.of([codec.encode_words(words) for words in side])
+        for side in (part.source, part.target)
+    )
+    return Corpus(source, target, part.pairs.ids)
+
+
+def _held_out(part: Part, codec: Codec) -> HeldOut:
+    """With references; those of text that came tokenised are put together as sentences again."""
+    corpus, form, sentences = _corpus(part, codec), codec.form, part.pairs.target
+    if form.tokenised:
+        sentences = [form.sentence(words) for words in part.target]
+    return HeldOut(
+        corpus.source,
+        corpus.target,
+        corpus.ids,
+        references=tuple(sentences),
+        tokenised=tuple(" ".join(words) for words in part.target),
+    )
+
+
+def _contents(problem: TranslationProblem) -> dict[str, Any]:
+    """How much of what there is; planted noise as it fell out."""
+    parts: dict[str, Corpus] = {"train": problem.train, "trusted": problem.trusted}
+    parts |= {"valid": problem.valid, **problem.tests}
+    tokens = {name: [int(side.sum()) for side in p.lengths()] for name, p in parts.items()}
+    changed = problem.changed
+    return {
+        "counts": {name: len(part) for name, part in parts.items()},
+        "tokens": tokens,
+        "vocabulary": len(problem.vocabulary),
+        "longest": int(max(np.max(side) for part in parts.values() for side in part.lengths())),
+        "changed": None if changed is None else float(changed.mean()),
+    }
