@@ -197,50 +197,6 @@ def decode(
     screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
 
 
-@bench.command()
-def translation(
-    models: Annotated[
-        str, typer.Option(help="Sizes of the Transformer, separated by commas.")
-    ] = "transformer-small",
-    rounds: Rounds = 3,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
-) -> None:
-    """What training a translator costs, in that of a hand-written loop.
-
-    With uniform weights, and with a teacher that learns every 20 steps through
-    the last 2; steps of all loops take turns (process CPU time, one thread).
-    """
-    from reweigh.bench.translation import measure, table
-    from reweigh.models.transformer import PRESETS
-
-    rows = list(measure(_names("--models", models, tuple(PRESETS)), rounds))
-    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
-
-
-@bench.command()
-def decode(
-    models: Annotated[
-        str, typer.Option(help="Sizes of the Transformer, separated by commas.")
-    ] = "transformer-small,transformer-iwslt",
-    words: Annotated[str, typer.Option(help="Lengths, separated by commas.")] = "25,50",
-    rounds: Rounds = 3,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
-) -> None:
-    """How much faster beam search is with cached keys and values."""
-    lengths = _counts("--words", words, "25,50")
-    from reweigh.bench.decode import measure, table
-    from reweigh.models.transformer import PRESETS
-
-    rows = list(measure(_names("--models", models, tuple(PRESETS)), lengths, rounds))
-    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
-
-
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(","))
 
