@@ -24,7 +24,6 @@ REFUSED = {
     "focal": "(1 − p_y)^γ needs the probability of a class",
     "l2t-loss": "it shapes a loss over classes",
     "mentornet": "its mentor was made for losses of classes, and learns from labels",
-    "clean-labels": "masked words are not put back; train with data.noise = 'none' instead",
 }
 """Methods that make no sense of sentence pairs, and why."""
 
@@ -46,7 +45,7 @@ class TextConfig(Section):
     """The sentence pairs, their trusted part and the noise planted into the rest."""
 
     name: str = Field(default="multi30k", min_length=1)
-    """A built-in name (`reweigh data list`), or a folder with train, valid and test files."""
+    """A built-in name (`reweigh data list`), a folder with train.de, train.en, …, or a .tsv file."""
 
     dir: str | None = None
     """Where the files of a built-in set are; unset: $REWEIGH_DATA, then the known places."""
@@ -63,7 +62,7 @@ class TextConfig(Section):
     tokenised: bool = False
     """The text is tokenised already, as Moses does it."""
 
-    merges: int = Field(default=10_000, ge=0, le=1_000_000)
+    merges: int = Field(default=10_000, ge=1, le=1_000_000)
     """Merges of the byte-pair encoding, learned on both languages together."""
 
     max_length: int = Field(default=175, ge=1, le=10_000)
@@ -72,17 +71,14 @@ class TextConfig(Section):
     max_ratio: float = Field(default=1.5, ge=1, le=1000)
     """Training pairs whose sides differ in length by more than this factor are left out."""
 
-    trusted: int = Field(default=1000, ge=1)
-    """How many pairs of the validation file are trusted, at most."""
+    trusted: int | None = Field(default=None, ge=1)
+    """How many pairs of the validation set are trusted; unset: half of it, at most 1,000."""
 
     noise: Annotated[str, AfterValidator(_mask_noise)] = "none"
     """Planted: none, or mask:P:Q, where each pair with probability P loses each word with Q."""
 
     train_limit: int | None = Field(default=None, gt=0)
     """Seeded random subset of the training pairs of this size; unset: all."""
-
-    test_limit: int | None = Field(default=None, gt=0)
-    """The first so many pairs of each test set; unset: all."""
 
 
 class TranslatorConfig(Section):

@@ -15,6 +15,7 @@ from reweigh.teachers import (
     InteractionTeacher,
     LinearTeacher,
     MLPTeacher,
+    PairTeacher,
     Teacher,
 )
 
@@ -60,7 +61,11 @@ class Deep(Method):
 
     def _ours(self, setting: Setting) -> Teacher:
         """Features and label together."""
-        c, student, classes = self.config, setting.student, setting.classes
+        c, student = self.config, setting.student
+        if setting.num_classes is None:
+            state, label = setting.feature("I0"), setting.feature("M0")
+            return PairTeacher(state, label, agreement=c.teacher == "agreement")
+        classes = setting.classes
         layer = setting.layers["I0"]
         if c.teacher == "agreement":
             return AgreementTeacher(student, layer=layer, num_classes=classes)

@@ -13,6 +13,7 @@ from reweigh.teachers.linear import LinearTeacher
 from reweigh.teachers.loss_curve import LossCurveTeacher
 from reweigh.teachers.margin import MarginTeacher
 from reweigh.teachers.mlp import MLPTeacher
+from reweigh.teachers.pair import PairTeacher
 
 __all__ = [
     "AgreementTeacher",
@@ -24,6 +25,7 @@ __all__ = [
     "LossCurveTeacher",
     "MLPTeacher",
     "MarginTeacher",
+    "PairTeacher",
     "SurfaceFeatures",
     "Teacher",
 ]

@@ -66,6 +66,23 @@ class LabelFeature(Feature):
         return F.one_hot(labels_of(seen), self.size).to(seen.losses.dtype)
 
 
+class Progressed(Feature):
+    """What M_1 says without classes: share of iterations, mean training loss, best trusted accuracy."""
+
+    size = 3
+
+    def __call__(self, seen: Seen) -> Tensor:
+        """The same three numbers for every sample, (n, 3)."""
+        p = seen.progress
+        if p.share != p.share:
+            raise UsageError(
+                "the M_1 features need the share of iterations done: give total_steps= to Reweigher"
+            )
+        like = seen.losses
+        share, best = (like.new_full((), v) for v in (p.share, p.best_accuracy))
+        return torch.stack([share, p.mean_loss.to(like), best]).expand(len(like), 3)
+
+
 class SurfaceFeatures(Feature):
     """M_1: share of iterations, mean training loss and best trusted accuracy so far, predicted
     label (one-hot) and margin p_y − max_{j≠y} p_j, read off the logits, the output of `layer`.
@@ -74,24 +91,15 @@ class SurfaceFeatures(Feature):
     def __init__(self, layer: str, num_classes: int) -> None:
         self.taps = (Tap(layer, "output"),)
         self.num_classes = num_classes
-        self.size = 3 + num_classes + 1
+        self.progressed = Progressed()
+        self.size = self.progressed.size + num_classes + 1
 
     def __call__(self, seen: Seen) -> Tensor:
         """Three scalars, the predicted label, the margin: (n, 3 + C + 1)."""
         logits = seen.states[self.taps[0].key]  # (n, C)
         logits = logits.to(seen.losses.dtype)
         predicted = F.one_hot(logits.argmax(1), self.num_classes).to(logits.dtype)  # (n, C)
-        return torch.cat([self._scalars(seen), predicted, margin(logits, labels_of(seen))], 1)
-
-    def _scalars(self, seen: Seen) -> Tensor:
-        p = seen.progress
-        if p.share != p.share:
-            raise UsageError(
-                "the M_1 features need the share of iterations done: give total_steps= to Reweigher"
-            )
-        like = seen.losses
-        share, best = (like.new_full((), v) for v in (p.share, p.best_accuracy))
-        return torch.stack([share, p.mean_loss.to(like), best]).expand(len(like), 3)  # (n, 3)
+        return torch.cat([self.progressed(seen), predicted, margin(logits, labels_of(seen))], 1)
 
 
 def margin(logits: Tensor, labels: Tensor) -> Tensor:

@@ -1,9 +1,13 @@
 """From the settings of a run to its problem: training, trusted and test samples."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reweigh.config import RunConfig
+from reweigh.config import RunConfig, TranslationConfig
 from reweigh.data.prepare import DataSpec
+
+if TYPE_CHECKING:
+    from reweigh.text.prepare import TextSpec
 
 
 def data_spec(config: RunConfig) -> DataSpec:
@@ -25,6 +29,15 @@ def data_spec(config: RunConfig) -> DataSpec:
         test_limit=data.test_limit,
         seed=config.seed,
     )
+
+
+def text_spec(config: TranslationConfig) -> "TextSpec":
+    """The data section and the seed, as the text package wants them."""
+    from reweigh.text.prepare import TextSpec
+
+    data = config.data.model_dump()
+    name, folder = data.pop("name"), data.pop("dir")
+    return TextSpec(data=name, data_dir=_path(folder), **data, seed=config.seed)
 
 
 def _path(text: str | None) -> Path | None:

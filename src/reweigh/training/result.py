@@ -64,3 +64,28 @@ class ErrorResult(RunResult):
             ("test error, last epoch", f"{self.test_error_last:.2%}"),
             ("test error, epoch best by the trusted set", best),
         ]
+
+
+@dataclass(frozen=True)
+class BleuResult(RunResult):
+    """Of a translator. BLEU is in 0 … 100."""
+
+    bleu_last: float
+    """Tokenised, of the first test set, after the last epoch."""
+    bleu_best_by_trusted: float
+    """Of the epoch with the lowest loss on the trusted set."""
+    trusted_loss_last: float
+    """Of a token, without label smoothing."""
+    tests: dict[str, dict[str, list[float]]]
+    """By test set, `last` and `best_by_trusted`: tokenised (multi-bleu.perl) and detokenised."""
+    signature: str
+    """How the detokenised score was computed."""
+
+    def scores(self) -> list[tuple[str, str]]:
+        """Both scores of every test set, last and best by trusted."""
+        rows = []
+        for name, found in self.tests.items():
+            for which, words in (("last", "last epoch"), ("best_by_trusted", "best by trusted")):
+                tokenised, detokenised = found[which]
+                rows.append((f"BLEU {name}, {words}", f"{tokenised:.2f} ({detokenised:.2f})"))
+        return [*rows, ("in brackets: detokenised", self.signature)]

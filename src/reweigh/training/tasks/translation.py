@@ -1,0 +1,165 @@
+"""Sentence pairs: a Transformer, mean token loss per pair, BLEU."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from reweigh.config import TranslationConfig
+from reweigh.errors import CheckpointError, UsageError
+from reweigh.methods import Method
+from reweigh.models.token_losses import label_smoothed_losses
+from reweigh.models.transformer import PRESETS, Transformer
+from reweigh.teachers import Feature, InternalState
+from reweigh.teachers.features import Progressed
+from reweigh.text.codec import Codec
+from reweigh.text.prepare import TextSpec, prepare
+from reweigh.text.problem import TranslationProblem
+from reweigh.text.token_batches import token_batches
+from reweigh.training.pool import trusted_positions
+from reweigh.training.problem import text_spec
+from reweigh.training.result import BleuResult
+from reweigh.training.tasks.base import Standing, Task
+from reweigh.training.translating import Scores, held_out_loss, score_tests
+from reweigh.typing import Batch
+
+VOCABULARY = "vocabulary.json"
+LAYERS = {"I0": "decoder_pool", "I1": "encoder_pool", "M0": "target_pool"}
+
+
+class Translation(Task):
+    """A translator with its pairs."""
+
+    Result = BleuResult
+    layers = LAYERS
+
+    def __init__(
+        self,
+        config: TranslationConfig,
+        problem: TranslationProblem,
+        method: Method,
+        device: torch.device,
+    ) -> None:
+        self.config, self.device, self.codec = config, device, problem.codec
+        chosen = method.problem(problem)
+        self.train, self.trusted, self.tests = chosen.train, problem.trusted, problem.tests
+        self.size = len(self.train)
+        self.target_lengths = self.train.lengths()[1]  # (N,)
+        self.passes = len(self.batches(0))
+        most = config.training.max_tokens
+        self.steps_per_epoch = len(token_batches(problem.train, most, config.seed, 0))
+        self.doubtful = min(len(problem.train), self.size)
+        changed = chosen.changed
+        self.right = None if changed is None else torch.tensor(~changed, device=device)
+        self.student = build_translator(config, len(problem.vocabulary)).to(device)
+
+    @staticmethod
+    def prepare(config: TranslationConfig) -> TranslationProblem:
+        """The problem of the data section and the seed."""
+        return _prepared(text_spec(config))
+
+    @staticmethod
+    def describe(problem: TranslationProblem, folder: Path) -> None:
+        """vocabulary.json, to translate with; samples.npz: each position's line and its noise."""
+        problem.codec.save(folder / VOCABULARY)
+        changed = np.array([]) if problem.changed is None else problem.changed
+        np.savez(folder / "samples.npz", ids=problem.train.ids, changed=changed)
+
+    def begin_from(self, weights: Path) -> None:
+        """Go on from a student that was trained with the same vocabulary."""
+        own = weights.with_name(VOCABULARY)
+        if own.is_file() and Codec.load(own).to_json() != self.codec.to_json():
+            raise CheckpointError(
+                f"{weights} was trained with another vocabulary than this text gives: use the same "
+                "text, languages and merges, or train from the beginning."
+            )
+        super().begin_from(weights)
+
+    def batches(self, number: int) -> list[Tensor]:
+        """Pairs of similar lengths, as many as fit into max_tokens."""
+        return token_batches(self.train, self.config.training.max_tokens, self.config.seed, number)
+
+    def batch(self, positions: Tensor, number: int) -> dict[str, Tensor]:
+        """source, target_in and target_out, padded."""
+        return self.train.batch(positions, self.device)
+
+    def tokens(self, positions: Tensor) -> int:
+        """Of the targets, end marks included."""
+        return int(self.target_lengths[positions.numpy()].sum())
+
+    def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
+        """Label-smoothed mean token loss of each pair, (n,)."""
+        t = self.config.training
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=t.bf16):
+            logits = student(batch)  # (n, T, V)
+        return label_smoothed_losses(logits.float(), batch["target_out"], t.label_smoothing)
+
+    def trusted_batch(self, update: int, size: int) -> dict[str, Tensor]:
+        """The trusted pairs of one update of the teacher."""
+        positions = trusted_positions(len(self.trusted), size, self.config.seed, update)
+        return self.trusted.batch(positions, self.device)
+
+    def feature(self, name: str) -> Feature:
+        """I0 decoder states, I1 encoder states, M0 target embeddings, all pooled; M1 progress."""
+        if name == "M1":
+            return Progressed()
+        if name not in LAYERS:
+            raise UsageError(f"a translator has no internal state {name}; it has I0, I1, M0 and M1")
+        return InternalState(self.student, LAYERS[name], side="output")
+
+    def standing(self) -> Standing:
+        """Mean loss of a trusted token, without smoothing, and how many tokens are right."""
+        most = self.config.training.max_tokens
+        loss, accuracy = held_out_loss(self.student, self.trusted, most, self.device)
+        return Standing("loss", loss, accuracy, f"trusted loss {loss:.4f}")
+
+    def score(self) -> Scores:
+        """BLEU of each test set."""
+        return score_tests(self.student, self.tests, self.codec, self.config.training, self.device)
+
+    def result(
+        self, common: dict[str, Any], last: Scores, best: Scores, trusted: Standing
+    ) -> BleuResult:
+        """Both BLEU scores of the last and the best epoch on every test set."""
+        first = next(iter(self.tests))
+        return BleuResult(
+            **common,
+            bleu_last=last[first].tokenised,
+            bleu_best_by_trusted=best[first].tokenised,
+            trusted_loss_last=trusted.value,
+            tests={
+                name: {
+                    "last": [last[name].tokenised, last[name].detokenised],
+                    "best_by_trusted": [best[name].tokenised, best[name].detokenised],
+                }
+                for name in self.tests
+            },
+            signature=last[first].signature,
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Pairs in each part."""
+        tests = {name: len(test) for name, test in self.tests.items()}
+        return {"train": self.size, "trusted": len(self.trusted), **tests}
+
+
+@lru_cache(maxsize=4)
+def _prepared(spec: TextSpec) -> TranslationProblem:
+    return prepare(spec)
+
+
+def build_translator(config: TranslationConfig, vocabulary_size: int) -> Transformer:
+    """A fresh Transformer of the settings, on the CPU."""
+    c = config.student
+    sizes = {**PRESETS[c.model], **c.options}
+    known = {"width", "inner", "heads", "layers", "attention_dropout"}
+    if unknown := sorted(set(sizes) - known):
+        raise UsageError(
+            f"student.options has no {unknown[0]!r}; a Transformer takes {', '.join(sorted(known))}"
+        )
+    with torch.device("cpu"), torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(config.seed)
+        return Transformer(vocabulary_size, dropout=c.dropout, **sizes)

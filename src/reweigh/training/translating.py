@@ -1,0 +1,102 @@
+"""How well a student translates: its loss on held-out pairs, and BLEU of what it writes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from reweigh.config.translation import TranslationTraining
+from reweigh.decoding.beam import Beam, translate
+from reweigh.models.transformer import PAD, Transformer
+from reweigh.text.bleu import Bleu, bleu
+from reweigh.text.codec import Codec
+from reweigh.text.corpus import Corpus, HeldOut, Ragged
+from reweigh.text.token_batches import in_order
+from reweigh.training import signals
+
+Scores = dict[str, Bleu]
+
+
+@torch.no_grad()
+def held_out_loss(
+    student: nn.Module, corpus: Corpus, max_tokens: int, device: torch.device
+) -> tuple[float, float]:
+    """−log p of a target token on average, and the share of tokens that are the likeliest."""
+    totals = torch.zeros(3, dtype=torch.float64, device=device)  # loss, right, tokens
+    with _evaluating(student):
+        for positions in in_order(corpus, max_tokens):
+            signals.check()
+            batch = corpus.batch(positions, device)
+            logits, words = student(batch).flatten(0, 1), batch["target_out"].flatten()
+            loss = F.cross_entropy(logits.float(), words, ignore_index=PAD, reduction="sum")
+            right = ((logits.argmax(1) == words) & (words != PAD)).sum()
+            totals += torch.stack([loss.double(), right.double(), (words != PAD).sum().double()])
+    loss, right, tokens = totals.tolist()
+    return loss / tokens, right / tokens
+
+
+def score_tests(
+    student: nn.Module,
+    tests: Mapping[str, HeldOut],
+    codec: Codec,
+    t: TranslationTraining,
+    device: torch.device,
+) -> Scores:
+    """Both BLEU scores on every test set, by beam search."""
+    how = Beam(t.beam, t.length_penalty)
+    return {
+        name: score(student, test, codec, how, t.max_tokens, device) for name, test in tests.items()
+    }
+
+
+def score(
+    student: nn.Module,
+    test: HeldOut,
+    codec: Codec,
+    how: Beam,
+    max_tokens: int,
+    device: torch.device,
+) -> Bleu:
+    """BLEU of the student's translations of one test set."""
+    found = [codec.decode_words(n) for n in translations(student, test, how, max_tokens, device)]
+    return bleu(
+        [" ".join(words) for words in found],
+        test.tokenised,
+        [codec.form.sentence(words) for words in found],
+        test.references,
+        lowercase=codec.form.lowercase,
+    )
+
+
+def translations(
+    student: nn.Module, corpus: Corpus, how: Beam, max_tokens: int, device: torch.device
+) -> list[list[int]]:
+    """The numbers of the best translation of each pair's source, in the order of the corpus."""
+    assert isinstance(student, Transformer)
+    found: list[list[int]] = [[] for _ in range(len(corpus))]
+    for positions in in_order(corpus, max(1, max_tokens // how.beam)):
+        signals.check()
+        source = corpus.batch(positions, device)["source"]
+        for position, best in zip(positions.tolist(), translate(student, source, how), strict=True):
+            found[position] = best.words
+    return found
+
+
+def sources_alone(rows: Sequence[Sequence[int]]) -> Corpus:
+    """Sentences to translate as a corpus whose targets are empty."""
+    return Corpus(Ragged.of(rows), Ragged.of([[] for _ in rows]), np.arange(len(rows)))
+
+
+@contextmanager
+def _evaluating(student: nn.Module) -> Iterator[None]:
+    """Inside, the student is in evaluation mode; afterwards in the mode that it was in."""
+    modes: dict[nn.Module, bool] = {m: m.training for m in student.modules()}
+    student.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training
