@@ -124,7 +124,10 @@ def _config(folder: Path) -> RunConfig:
         raise UsageError(f"{folder} is not a run folder: it has no config.toml.")
     if not (folder / RESULT).is_file():
         raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
-    return read_config(folder / "config.toml")
+    config = read_config(folder / "config.toml")
+    if not isinstance(config, RunConfig):
+        raise UsageError(f"{folder} is a run of {config.task}; an audit needs labels of classes.")
+    return config
 
 
 def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:

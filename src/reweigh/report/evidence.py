@@ -13,6 +13,7 @@ from reweigh.config import RunConfig
 from reweigh.data.columns import ROLES, Columns
 from reweigh.report.pictures import picture
 from reweigh.report.words import shown
+from reweigh.training.run import settings_of
 
 Texts = Mapping[str, NDArray[np.str_]]  # by column, (n,) in the order of the training samples
 LONGEST = 400
@@ -27,8 +28,10 @@ class Evidence:
     columns: tuple[tuple[str, str], ...] = ()
 
 
-def texts_of(config: RunConfig, audit: Audit) -> Texts | None:
+def texts_of(run: Path, audit: Audit) -> Texts | None:
     """The cells of a table as they were written; None where the samples are no rows of a file."""
+    config = settings_of(run)
+    assert isinstance(config, RunConfig), "its labels were audited"
     path = Path(config.data.name)
     if audit.samples.inputs.ndim == 4 or path.suffix not in (".csv", ".parquet"):
         return None

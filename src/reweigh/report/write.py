@@ -22,7 +22,6 @@ from reweigh.report.suspects import suspects
 from reweigh.report.words import shown
 from reweigh.training import signals
 from reweigh.training.replacing import write_atomically
-from reweigh.training.run import settings_of
 
 INDEX = "index.html"
 BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
@@ -74,7 +73,7 @@ def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
         runs,
         main,
         audit,
-        texts=texts_of(settings_of(main.folder), audit),
+        texts=texts_of(main.folder, audit),
         beside=None if other is None else (other, audit_run(other.folder)),
         states=states,
     )
