@@ -35,7 +35,7 @@ def place_of(key: str) -> Path:
 def load(key: str) -> TranslationProblem | None:
     """The problem, or None where there is none or it is damaged."""
     try:
-        with np.load(place_of(key), allow_pickle=False) as file:
+        with place_of(key).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             return _problem({name: file[name] for name in file.files})
     except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile, zlib.error):
         return None

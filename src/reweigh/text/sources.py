@@ -14,7 +14,7 @@ from reweigh.data.catalogue import text_names
 from reweigh.data.places import find
 from reweigh.errors import DataError, UsageError
 from reweigh.text import iwslt
-from reweigh.text.pairs import Pairs, read_tsv, read_two
+from reweigh.text.pairs import Pairs, read_bytes, read_tsv, read_two
 
 _VALID = ("valid", "val", "dev")
 _RAW = {"multi30k": "data/task1/raw"}  # where a clone of the official repository has the text
@@ -54,14 +54,13 @@ class TextFiles:
         return Texts(pairs["train"], tests, valid[0] if valid else None, pairs.get("trusted"))
 
     def digest(self) -> str:
-        """A SHA-256 of the content of every file, and of what part it is."""
+        """A SHA-256 of the content of every file, gzipped or not, and of what part it is."""
         total = hashlib.sha256()
         for name, paths in sorted(self.parts.items()):
             if name == "iwslt":
                 paths = iwslt.members_of(paths[0], self.source, self.target)
             for path in paths:
-                with path.open("rb") as file:
-                    content = hashlib.file_digest(file, "sha256").hexdigest()
+                content = hashlib.sha256(read_bytes(path)).hexdigest()
                 total.update(f"{name} {content}\n".encode())
         return total.hexdigest()
 
