@@ -119,7 +119,7 @@ class Derivatives:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""
         one.check_batch()
         with torch.no_grad(), dual.dual_level():
-            at = {k: dual.make_dual(t.detach(), u[k]) if k in u else t for k, t in theta.items()}
+            at = {k: along(t, u[k]) if k in u else t for k, t in theta.items()}
             with (
                 one.moment.again(self.student.module),
                 self.student.at(at, one.moment.fresh_buffers()),
@@ -128,6 +128,15 @@ class Derivatives:
                 losses = self.student.losses(one.batch)
             tangent = dual.unpack_dual(losses).tangent
         return torch.zeros_like(losses) if tangent is None else tangent
+
+
+def along(t: Tensor, u: Tensor) -> Tensor:
+    """t with the tangent u, both in memory of their own size.
+
+    torch gives a tangent the size of the whole storage that t lies in. A snapshot is one storage,
+    so the tangents of its parts would be as many copies of all of θ.
+    """
+    return dual.make_dual(t.detach().clone(), u.contiguous())
 
 
 def _weighted(losses: Tensor, weights: Tensor) -> Tensor:
