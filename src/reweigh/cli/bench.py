@@ -180,7 +180,7 @@ def translation(
 def decode(
     models: Annotated[
         str, typer.Option(help="Sizes of the Transformer, separated by commas.")
-    ] = "transformer-small,transformer-iwslt",
+    ] = "transformer-small",
     words: Annotated[str, typer.Option(help="Lengths, separated by commas.")] = "25,50",
     rounds: Rounds = 3,
     as_json: options.Json = False,
@@ -194,6 +194,27 @@ def decode(
     from reweigh.models.transformer import PRESETS
 
     rows = list(measure(_names("--models", models, tuple(PRESETS)), lengths, rounds))
+    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+
+
+@bench.command()
+def distributed(
+    models: Models = "resnet8",
+    processes: Annotated[int, typer.Option(min=2, help="Processes of the run.")] = 2,
+    rounds: Rounds = 5,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """How much faster one run is in several processes, and what it sends.
+
+    Rounds of 20 steps with one update of the teacher, alone and together in
+    turns, one thread per process.
+    """
+    from reweigh.bench.distributed import measure, table
+
+    rows = measure(_split(models), processes, rounds)
     screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
 
 
