@@ -42,3 +42,9 @@ class InterruptedRun(ReweighError):
     """A run that was asked to stop and has saved its state."""
 
     exit_code = 75
+
+
+class LostProcess(ReweighError):
+    """A run in several processes that lost one: what was saved last is what is left."""
+
+    exit_code = 75

@@ -7,13 +7,15 @@ from difflib import get_close_matches
 from torch import Tensor, nn
 
 from reweigh.batch import batch_length, check_losses, find_labels
+from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_positions
 from reweigh.typing import Batch, Params, PerSampleLoss
 
 WRAPPERS = {
     "DistributedDataParallel": "its gradient hooks do not see a second backward, which makes the "
-    "meta-gradient silently wrong; give the wrapped module itself (model.module)",
+    "meta-gradient silently wrong; give the wrapped module itself (model.module): Reweigher sums over "
+    "the processes by itself",
     "DataParallel": "it cannot be called at other parameters; give model.module",
     "FullyShardedDataParallel": "sharded parameters have no second backward",
     "FSDPModule": "sharded parameters have no second backward",
@@ -32,6 +34,11 @@ def refuse_wrappers(module: nn.Module) -> None:
                 raise UnsupportedError(
                     f"a student wrapped in {cls.__name__} is not supported: {why}"
                 )
+        if isinstance(inner, nn.SyncBatchNorm) and together():
+            raise UnsupportedError(
+                "torch's SyncBatchNorm has no second derivative: give the student with plain batch "
+                "normalisation to reweigh.distributed.sync_batch_norm"
+            )
         if getattr(inner, "sparse", False) is True:
             raise UnsupportedError(
                 f"{type(inner).__name__}(sparse=True) gives sparse gradients, which have no second "

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-
 from tests.distributed.checks import CHECKS, SAME
 from tests.distributed.processes import run_in_processes
 

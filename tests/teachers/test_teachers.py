@@ -7,7 +7,7 @@ from tests.metagrad.students import CLASSES, awake, build
 import reweigh
 from reweigh.errors import UsageError
 from reweigh.seen import Progress
-from reweigh.teachers.base import effective_share, normalised
+from reweigh.teachers.base import normalised
 
 STUDENT = build("conv+bn")
 Y = torch.tensor([0, 2, 1, 2])
@@ -150,8 +150,3 @@ def test_normalisation():
     assert normalised(w, "sum").tolist() == [0.125, 0.375, 0.0, 0.5]
     assert normalised(w, "count").tolist() == [0.25, 0.75, 0.0, 1.0]
     assert normalised(torch.zeros(4), "sum").tolist() == [0.0] * 4
-
-
-def test_effective_share():
-    assert float(effective_share(torch.ones(8))) == 1
-    assert float(effective_share(torch.eye(8)[0])) == 1 / 8

@@ -35,6 +35,6 @@ def resume(
     from reweigh.training.run import resume as go_on
 
     screen.folder = run
-    progress = choose_progress(screen.quiet, screen.color)
+    progress = choose_progress(screen.quiet or not screen.speaks, screen.color)
     result = go_on(run, progress, threads=threads, allow_drift=allow_drift)
     screen.show_json(asdict(result)) if as_json else screen.show(result.table())

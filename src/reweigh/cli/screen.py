@@ -1,6 +1,7 @@
 """What the user sees: results on stdout, everything else on stderr."""
 
 import json
+import os
 import sys
 import traceback
 from dataclasses import dataclass
@@ -19,19 +20,27 @@ class Screen:
     folder: Path | None = None
     """The run folder, once there is one: unexpected errors are written there."""
 
+    @property
+    def speaks(self) -> bool:
+        """Of the processes that a launcher (torchrun) started for one run, the first one speaks."""
+        return os.environ.get("RANK", "0") == "0" or os.environ.get("WORLD_SIZE", "1") == "1"
+
     def say(self, text: str) -> None:
         """A remark, on stderr, unless quiet."""
-        if not self.quiet:
+        if self.speaks and not self.quiet:
             print(text, file=sys.stderr)
 
     def complain(self, text: str) -> None:
-        """An error, on stderr, always."""
-        print(f"reweigh: {text}", file=sys.stderr)
+        """An error, on stderr, always, and from every process: it may have met it alone."""
+        who = "reweigh" if self.speaks else f"reweigh, process {os.environ['RANK']}"
+        print(f"{who}: {text}", file=sys.stderr)
 
     def show(self, result: Any) -> None:
         """A result for people, on stdout: text as it is, tables by rich."""
         from rich.console import Console
 
+        if not self.speaks:
+            return
         if isinstance(result, str):
             print(result)
         else:
@@ -39,7 +48,8 @@ class Screen:
 
     def show_json(self, result: Any) -> None:
         """A result for programs: one JSON object on stdout."""
-        print(json.dumps(result, allow_nan=False))
+        if self.speaks:
+            print(json.dumps(result, allow_nan=False))
 
 
 screen = Screen()

@@ -87,7 +87,7 @@ def train(
     from reweigh.training.rehearsal import rehearse
     from reweigh.training.run_folder import default_folder, folder_of
 
-    progress = choose_progress(screen.quiet, screen.color)
+    progress = choose_progress(screen.quiet or not screen.speaks, screen.color)
     if dry_run:
         result = rehearse(settings)
     elif resume is not None:

@@ -85,3 +85,6 @@ class TrainingConfig(OptimiserConfig):
 
     channels_last: bool = False
     """Images in channels_last memory format."""
+
+    sync_batch_norm: bool | None = None
+    """Batch normalisation over the batch of all processes; unset: each over its own part."""

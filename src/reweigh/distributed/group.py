@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
 T = TypeVar("T")
 
@@ -156,15 +156,14 @@ def from_first(make: Callable[[], T]) -> T:
 
 
 @torch.no_grad()
-def same_as_first(*modules: nn.Module | None) -> None:
-    """Give all processes the first one's parameters and buffers."""
+def same_as_first(*tensors: Tensor) -> None:
+    """Give all processes the first one's values."""
     if not together():
         return
-    for module in modules:
-        for held in (*module.parameters(), *module.buffers()) if module is not None else ():
-            same = held.detach().contiguous()
-            dist.broadcast(same, 0)
-            held.copy_(same)
+    for held in tensors:
+        same = held.detach().contiguous()
+        dist.broadcast(same, 0)
+        held.copy_(same)
 
 
 def _desk() -> torch.device:

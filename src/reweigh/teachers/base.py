@@ -83,11 +83,6 @@ def normalised(w: Weights, kind: str) -> Weights:
     return w / normaliser(w, kind)
 
 
-def effective_share(w: Weights) -> Tensor:
-    r"""Effective sample size over the batch's: $(\sum w)^2 / (n \sum w^2)$, in (0, 1], ()."""
-    return w.sum().square() / (len(w) * w.square().sum()).clamp_min(1e-38)
-
-
 def check_teacher(teacher: Teacher) -> None:
     """Refuse, before training, a teacher whose weights could not be found again in a replay."""
     if teacher.normalise not in ("sum", "count"):

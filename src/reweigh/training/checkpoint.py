@@ -68,6 +68,10 @@ class Checkpoints:
         """Whether this process knows of a good checkpoint at this step."""
         return step in self._sound
 
+    def know(self, step: int) -> None:
+        """Another process has written one at this step."""
+        self._sound.add(step)
+
     def save(
         self,
         step: int,

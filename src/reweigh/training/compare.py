@@ -11,7 +11,8 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from reweigh.config import Settings, run_id
-from reweigh.errors import CheckpointError, InterruptedRun, ReweighError
+from reweigh.distributed.launch import launched
+from reweigh.errors import CheckpointError, InterruptedRun, ReweighError, UsageError
 from reweigh.training import signals
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
@@ -29,6 +30,11 @@ def compare(
 
     A run that fails is listed and stops no other; where all fail, the first error is raised.
     """
+    if launched():
+        raise UsageError(
+            "torchrun starts many processes for one run (reweigh train), but a comparison starts its "
+            "own: call it without torchrun, with --jobs."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     pending = [(name, c) for name, c in runs if not _is_done(_home(folder, name, c))]
     progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")

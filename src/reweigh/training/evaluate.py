@@ -1,10 +1,12 @@
 """How often the student is wrong."""
 
+import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
+from reweigh.distributed.group import gathered, own_part, world
 from reweigh.training import signals
 from reweigh.training.pool import Pool
 
@@ -24,19 +26,24 @@ def probabilities(student: nn.Module, pool: Pool, forward: Forward) -> Tensor:
 
 @torch.no_grad()
 def _of_every_sample(student: nn.Module, pool: Pool, answer: Forward) -> Tensor:
-    """Answers in the pool's order, in evaluation mode; the mode comes back."""
+    """Answers in the pool's order, in evaluation mode; the mode comes back.
+
+    Of several processes each answers its part, in equally many chunks.
+    """
+    own = own_part(torch.arange(len(pool), device=pool.labels.device))
+    chunks = max(1, math.ceil(len(pool) / world() / CHUNK))
     modes = {m: m.training for m in student.modules()}
     student.eval()
     try:
         parts = []
-        for positions in torch.arange(len(pool), device=pool.labels.device).split(CHUNK):
+        for positions in own.tensor_split(chunks):
             signals.check()
             x, _ = pool.batch(positions, train=False)
             parts.append(answer(student, x))
     finally:
         for module, training in modes.items():
             module.training = training
-    return torch.cat(parts)
+    return gathered(torch.cat(parts))
 
 
 def error(student: nn.Module, pool: Pool, forward: Forward) -> float:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from reweigh.distributed.group import rank
+
 
 def generator_states(device: torch.device) -> dict[str, Any]:
     """States of torch on the CPU and on `device`, of numpy and of Python."""
@@ -38,13 +40,19 @@ def set_generator_states(states: dict[str, Any], device: torch.device) -> None:
         torch.get_device_module(device).set_rng_state(states["device"], device)
 
 
+def set_seeds(seed: int, process: int) -> None:
+    """Start all generators from `seed`, each process of a run from another one: dropout differs."""
+    own = (seed + 1_000_003 * process) % 2**63
+    torch.manual_seed(own)
+    np.random.seed(own % 2**32)
+    random.seed(own)
+
+
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
     """Inside, all generators start from `seed`; afterwards they are where the caller left them."""
     before = generator_states(device)
-    torch.manual_seed(seed)
-    np.random.seed(seed % 2**32)
-    random.seed(seed)
+    set_seeds(seed, rank())
     try:
         yield
     finally:

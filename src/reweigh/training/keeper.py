@@ -8,11 +8,13 @@ import torch
 from torch import Tensor
 
 from reweigh import __version__
+from reweigh.distributed.group import from_first, gathered_objects, rank, together, world
 from reweigh.errors import CheckpointError, DivergedError
+from reweigh.metagrad.window import pack, unpack
 from reweigh.methods import AnyProblem, Method
 from reweigh.training.checkpoint import Checkpoint, Checkpoints
 from reweigh.training.environment import world_size
-from reweigh.training.generators import generator_states, set_generator_states
+from reweigh.training.generators import generator_states, set_generator_states, set_seeds
 from reweigh.training.loop import Loop
 from reweigh.training.run_folder import RunFolder
 from reweigh.training.trials import Trials
@@ -34,6 +36,8 @@ class Keeper:
         self.home, self.method, self.trials = home, method, trials
         self.made_with = made_with(problem, device)
         self.checkpoints = Checkpoints(home.path / "checkpoints")
+        if together():  # damaged ones are set aside by the first process, before others look
+            from_first(lambda: self.checkpoints.newest("cpu") is None)
         self.found = self.checkpoints.newest(device)
 
     def take_up(self, *, allow_drift: bool) -> None:
@@ -67,7 +71,21 @@ class Keeper:
             loop.weights.load_state_dict(state["weights"])
         loop.load_state_dict(state["loop"])
         set_generator_states(state["generators"], shop.device)
+        self._restore_own(loop, state.get("others", []))
         self.found = None
+
+    def _restore_own(self, loop: Loop, others: list[dict[str, Any]]) -> None:
+        """What is each process's own: random numbers, and its part of the recorded batches."""
+        engine = loop.shop.reweigher.engine
+        if len(others) != world() - 1:  # another number of processes: parts would not fit
+            if engine is not None:
+                engine.steps = []
+            set_seeds(loop.shop.config.seed, rank())
+        elif rank() > 0:
+            own = others[rank() - 1]
+            set_generator_states(own["generators"], loop.shop.device)
+            if engine is not None:
+                engine.steps = unpack(own["window"])
 
     def save(self, loop: Loop) -> None:
         """Write a checkpoint, unless there is one of this very step."""
@@ -80,11 +98,14 @@ class Keeper:
         refuse_non_finite("teacher's optimizer", state["reweigher"].get("teacher_optimizer"))
         teacher = loop.shop.reweigher.teacher
         refuse_non_finite("teacher", dict(teacher.named_parameters()) if teacher else None)
-        self.checkpoints.save(step, student, state, self.made_with)
+        from_first(lambda: self.checkpoints.save(step, student, state, self.made_with))
+        self.checkpoints.know(step)
 
     def _state(self, loop: Loop) -> dict[str, Any]:
         shop = loop.shop
         engine = shop.reweigher.engine
+        generators = generator_states(shop.device)
+        window = None if engine is None or not together() else pack(engine.steps)
         return {
             "optimizer": shop.optimizer.state_dict(),
             "scheduler": shop.scheduler.state_dict(),
@@ -94,7 +115,8 @@ class Keeper:
             "weights": None if loop.weights is None else loop.weights.state_dict(),
             "method": self.method.state_dict(),
             "trials": self.trials.state_dict(),
-            "generators": generator_states(shop.device),
+            "generators": generators,
+            "others": gathered_objects({"generators": generators, "window": window})[1:],
             "metrics": self.home.metrics_length(),
         }
 

@@ -13,10 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from reweigh.distributed.gathering import own_part_of
+from reweigh.distributed.group import same_as_first
 from reweigh.errors import InterruptedRun
-from reweigh.teachers.base import effective_share
 from reweigh.training import signals
 from reweigh.training.progress import Progress, SilentProgress, stretch
+from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.spikes import SpikeWatch
 from reweigh.training.tasks import Standing
 from reweigh.training.weight_store import WeightStore
@@ -60,7 +62,7 @@ class Loop:
     """Trains a workshop's student epoch by epoch; remembers the epoch best by the trusted set."""
 
     shop: Workshop
-    weights: WeightStore | None = None
+    weights: WeightStore | SharedWeights | None = None
     progress: Progress = field(default_factory=SilentProgress)
     tell: Callable[[EpochReport], None] = lambda report: None
     save: Callable[["Loop"], None] = lambda loop: None
@@ -105,6 +107,7 @@ class Loop:
         every = self.shop.config.training.checkpoint_every
         if (epoch + 1) % every == 0 or epoch + 1 == self.shop.epochs:
             self.save(self)
+        same_as_first(*self.shop.student.buffers())  # running statistics are each process's own
         trusted = self.shop.task.standing()
         self._remember(epoch, trusted)
         return self._report(epoch, trusted)
@@ -130,10 +133,14 @@ class Loop:
         )
 
     def step(self, step: int) -> tuple[Tensor, Tensor]:
-        """One step of the student; mean loss and effective share of its batch, both ()."""
+        """One step of the student; mean loss and effective share of its batch, both ().
+
+        Of several processes each takes its part of the batch that one process would take.
+        """
         positions, number = self._positions(step)
+        own = own_part_of(positions)
         start = time.process_time()
-        batch, ids = self.shop.task.batch(positions, number), positions.to(self.shop.device)
+        batch, ids = self.shop.task.batch(own, number), own.to(self.shop.device)
         outcome = self.shop.reweigher.step(batch, ids=ids)
         self.shop.scheduler.step()
         spent = time.process_time() - start
@@ -143,10 +150,11 @@ class Loop:
         if self.weights is not None:
             self.weights.put(ids, outcome.weights * n)
         self.progress.advance(1, **self._rate())
-        mean, w = outcome.losses.mean(), outcome.weights
-        self._watch(mean, ids)
-        self.samples_used = self.samples_used.to(w.device) + (w > 0).sum()
-        return mean, effective_share(w)
+        figures = outcome.figures
+        self._watch(figures.mean_loss, positions)
+        used = figures.used.to(torch.int64)
+        self.samples_used = self.samples_used.to(used.device) + used
+        return figures.mean_loss, figures.effective_share
 
     def _rate(self) -> dict[str, float]:
         """Tokens a second of this process's steps; nothing where samples have none."""

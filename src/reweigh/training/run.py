@@ -1,7 +1,7 @@
 """One run, from settings to a folder with a trained student, its metrics and its sample weights."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ import torch
 from safetensors.torch import save
 
 from reweigh.config import Settings, read_config, run_id
+from reweigh.distributed.group import any_of, from_first, rank, together
+from reweigh.distributed.launch import joined, lost_told
 from reweigh.errors import DivergedError, InterruptedRun, UsageError
 from reweigh.methods import AnyProblem, method_for
 from reweigh.training import signals
@@ -17,9 +19,11 @@ from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
 from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.noise_found import noise_auroc
+from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
 from reweigh.training.run_folder import RunFolder, read_record, read_status, write_atomically
+from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
 from reweigh.training.trials import Trials
@@ -31,11 +35,11 @@ def train(
     config: Settings, folder: Path, progress: Progress, command: Sequence[str] = ("reweigh",)
 ) -> RunResult:
     """Train one student into `folder`, which is made and never overwritten."""
-    with signals.listening(), _way_on(folder):
+    with joined(config.device), signals.listening(), _way_on(folder):
         set_up_torch(config)
         problem = prepared(config)
         signals.check()
-        with RunFolder.create(folder, config, command) as home:
+        with _opened(lambda: RunFolder.create(folder, config, command), folder) as home:
             return _run(config, problem, home, progress)
 
 
@@ -48,11 +52,11 @@ def resume(
         return read_result(config, folder)
     if threads is not None:
         config = config.model_copy(update={"threads": threads})
-    with signals.listening(), _way_on(folder):
+    with joined(config.device), signals.listening(), _way_on(folder):
         set_up_torch(config)
         problem = prepared(config)
         signals.check()
-        with RunFolder.reopen(folder) as home:
+        with _opened(lambda: RunFolder.reopen(folder), folder) as home:
             return _run(config, problem, home, progress, allow_drift=allow_drift)
 
 
@@ -60,11 +64,13 @@ def begin_or_go_on(
     config: Settings, folder: Path, progress: Progress, command: Sequence[str], allow_drift: bool
 ) -> RunResult:
     """Continue the run of these settings in `folder` if there is one, else begin it."""
-    if not (folder / "config.toml").is_file():
-        return train(config, folder, progress, command)
-    if run_id(settings_of(folder)) != run_id(config):
-        raise UsageError(f"{folder} holds a run with other settings; choose another --out.")
-    return resume(folder, progress, threads=config.threads, allow_drift=allow_drift)
+    with joined(config.device):
+        folder = from_first(lambda: folder)
+        if not from_first(lambda: (folder / "config.toml").is_file()):
+            return train(config, folder, progress, command)
+        if run_id(settings_of(folder)) != run_id(config):
+            raise UsageError(f"{folder} holds a run with other settings; choose another --out.")
+        return resume(folder, progress, threads=config.threads, allow_drift=allow_drift)
 
 
 def settings_of(folder: Path) -> Settings:
@@ -72,6 +78,13 @@ def settings_of(folder: Path) -> Settings:
     if not (folder / "config.toml").is_file():
         raise UsageError(f"{folder} is not a run folder: it has no config.toml.")
     return read_config(folder / "config.toml")
+
+
+def _opened(open_it: Callable[[], RunFolder], path: Path) -> RunFolder:
+    """The folder: the first process writes, the others look on, or fail as it fails."""
+    homes: list[RunFolder] = []
+    from_first(lambda: homes.append(open_it()))
+    return homes[0] if homes else Onlooker(path)
 
 
 @contextmanager
@@ -95,7 +108,7 @@ def _run(
 ) -> RunResult:
     device = choose_device(config.device)
     try:
-        with seeded(config.seed, device):
+        with lost_told(), signals.agreeing(any_of), seeded(config.seed, device):
             return _train(config, problem, home, progress, device, allow_drift)
     except DivergedError as diverged:
         home.log(f"stopped: {diverged}")
@@ -111,7 +124,8 @@ def _train(
     allow_drift: bool,
 ) -> RunResult:
     method = method_for(config.method)
-    kind_of(config).describe(method.problem(problem), home.path)
+    if rank() == 0:
+        kind_of(config).describe(method.problem(problem), home.path)
     home.log(json.dumps(problem.record))
     start = starting_point(config, home.path)
     trials = Trials(config, problem, method, progress, start)
@@ -122,7 +136,8 @@ def _train(
         method.prepare(trials)
     shop = Workshop(config, problem, method, start)
     weighs = shop.reweigher.teacher is not None
-    store = WeightStore(home.weights, shop.task.size) if weighs else None
+    kind = SharedWeights if together() else WeightStore
+    store = kind(home.weights, shop.task.size) if weighs else None
 
     def tell(report: EpochReport) -> None:
         home.metrics(report.row())
@@ -134,16 +149,16 @@ def _train(
     loop = Loop(shop, store, progress, tell, keeper.save, home.log)
     keeper.restore(loop)
     loop.run()
-    result = _result(config, home, loop, store, trials.seconds)
-    write_atomically(home.path / RESULT, json.dumps(result.kept(), indent=2) + "\n")
+    result = _result(config, home, loop, trials.seconds)
+    if rank() == 0:
+        write_atomically(home.path / RESULT, json.dumps(result.kept(), indent=2) + "\n")
     return result
 
 
-def _result(
-    config: Settings, home: RunFolder, loop: Loop, store: WeightStore | None, spent: float
-) -> RunResult:
+def _result(config: Settings, home: RunFolder, loop: Loop, spent: float) -> RunResult:
     """The test set is looked at here, once for the last epoch and once for the best by trusted."""
     shop, task, student = loop.shop, loop.shop.task, loop.shop.student
+    store = loop.weights.store if isinstance(loop.weights, SharedWeights) else loop.weights
     last = task.score()
     _save(student.state_dict(), home.path / "model.safetensors")
     if shop.reweigher.teacher is not None:
@@ -178,5 +193,7 @@ def set_up_torch(config: Settings) -> None:
 
 
 def _save(state: dict[str, Any], path: Path) -> None:
-    """Tensors to safetensors, whole or not at all."""
+    """Tensors to safetensors, whole or not at all; by the first process."""
+    if rank() > 0:
+        return
     write_atomically(path, save({name: value.contiguous() for name, value in state.items()}))

@@ -2,13 +2,14 @@
 
 The handler sets a flag and nothing else. Every loop looks at it through `check()`: steps, chunks of an
 evaluation, trials, stages of data preparation, of an audit and of a report, runs of a comparison. A
-comparison in several processes shares the flag as a file, because a signal may reach only one of them.
+comparison in several processes shares the flag as a file, because a signal may reach only one of them;
+the processes of one run ask each other at every check.
 """
 
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -24,6 +25,7 @@ class _Asked:
     signal_name: str | None = None
     shared: Path | None = None
     listening = False
+    agree: Callable[[bool], bool] = staticmethod(bool)
 
 
 def should_stop() -> bool:
@@ -35,7 +37,7 @@ def should_stop() -> bool:
 
 def check() -> None:
     """Leave by `InterruptedRun` if asked to: call it wherever leaving is safe."""
-    if should_stop():
+    if _Asked.agree(should_stop()):
         raise InterruptedRun(f"Stopped by {_Asked.signal_name or 'another process'}.")
 
 
@@ -68,6 +70,19 @@ def ignore_while_idle() -> None:
     """
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def agreeing(agree: Callable[[bool], bool]) -> Iterator[None]:
+    """Inside, `agree` decides at each check: one process of a run that was asked stops them all.
+
+    All processes must then check equally often.
+    """
+    before, _Asked.agree = _Asked.agree, agree
+    try:
+        yield
+    finally:
+        _Asked.agree = before
 
 
 def _note(number: int, frame: FrameType | None) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from reweigh.config import RunConfig
 from reweigh.data.prepare import DataSpec, prepare
 from reweigh.data.samples import Problem, Samples
+from reweigh.distributed import sync_batch_norm
 from reweigh.errors import UsageError
 from reweigh.methods import Method
 from reweigh.models.build import build
@@ -93,6 +94,8 @@ class Classification(Task):
         shape = self.train.inputs.shape
         name = default_model(shape) if c.model == "auto" else c.model
         model = build(name, shape, len(self.class_names), seed=self.config.seed, **c.options)
+        if self.config.training.sync_batch_norm:
+            model = sync_batch_norm(model)
         if self.config.training.channels_last:
             model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (missing in torch's stubs)
         return model.to(self.device)
