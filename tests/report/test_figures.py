@@ -10,7 +10,7 @@ from reweigh.report.figures import write_figures
 def test_every_chart_becomes_a_file_and_the_same_again(kind: str, tmp_path: Path) -> None:
     made = report()
     paths = write_figures(made, tmp_path, kind)
-    assert [p.stem for p in paths] == [chart.key for chart in made.charts()]
+    assert [p.stem for p in paths] == [chart.key for chart in made.charts]
     first = {path: path.read_bytes() for path in paths}
     assert all(first.values())
     write_figures(made, tmp_path, kind)

@@ -37,7 +37,7 @@ def write_figures(report: Report, folder: Path, kind: str) -> list[Path]:
             "Figures need matplotlib, not installed here; run `pip install 'reweigh[report]'`."
         ) from None
     paths = []
-    for chart in report.charts():
+    for chart in report.charts:
         signals.check()
         path = folder / f"{chart.key}.{kind}"
         with mpl.rc_context(_STYLE):

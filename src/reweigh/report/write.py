@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,9 @@ class Report:
         """Of the table of methods."""
         return table(self.runs)
 
+    @cached_property
     def charts(self) -> list[Chart]:
-        """All charts, the answer first where there is something to compare."""
+        """All charts, the answer first where there is something to compare; t-SNE takes a while."""
         answer = [methods_chart(self.rows, self.measure)] if len(self.rows) > 1 else []
         own = audit_charts(self.audit, self.states)
         if self.beside is not None:
@@ -134,7 +136,7 @@ def render(report: Report) -> str:
 
 def _content(report: Report) -> dict[str, Any]:
     """Everything that the page says, by name."""
-    audit, main, charts = report.audit, report.main, report.charts()
+    audit, main, charts = report.audit, report.main, report.charts
     found = suspects(audit, report.texts)
     return {
         "version": __version__,
