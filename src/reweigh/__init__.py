@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         LossCurveTeacher,
         MarginTeacher,
         MLPTeacher,
+        NoiseMatrix,
+        PosteriorTeacher,
         SurfaceFeatures,
         Teacher,
     )
@@ -40,7 +42,9 @@ __all__ = [
     "LossCurveTeacher",
     "MLPTeacher",
     "MarginTeacher",
+    "NoiseMatrix",
     "Outcome",
+    "PosteriorTeacher",
     "Reweigher",
     "Seen",
     "SurfaceFeatures",

@@ -28,6 +28,7 @@ def teacher(**options) -> reweigh.Teacher:
         ("mlp", reweigh.MLPTeacher),
         ("interaction", reweigh.InteractionTeacher),
         ("agreement", reweigh.AgreementTeacher),
+        ("posterior", reweigh.PosteriorTeacher),
     ],
 )
 def test_every_teacher_learns_in_training(name, kind) -> None:
@@ -80,3 +81,13 @@ def test_trusted_batches_have_the_size_that_was_set() -> None:
     config = DeepConfig(trusted_batch=7, every=2)
     method_for(config).reweigher(setting(student(), trusted)).step(TRAIN.x, TRAIN.given)
     assert set(sizes) == {7}
+
+
+def test_the_posterior_teacher_corrects_the_loss_but_not_of_trusted_samples_in_the_stream() -> None:
+    one = method_for(DeepConfig(teacher="posterior")).reweigher(ready())
+    x, y = TRAIN.x, TRAIN.given
+    sure = torch.arange(len(y)) >= 40
+    losses = one.step(x, y, sure).losses
+    plain = torch.nn.functional.cross_entropy(student()(x), y, reduction="none")
+    torch.testing.assert_close(losses[sure], plain[sure])
+    assert not torch.isclose(losses[~sure], plain[~sure]).any()

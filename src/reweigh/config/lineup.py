@@ -5,9 +5,12 @@ from typing import Any
 
 from reweigh.config import methods
 from reweigh.config.methods import MethodConfig
+from reweigh.config.settings import Settings
+from reweigh.config.translation import REFUSED, TranslationConfig
+from reweigh.config.writing import run_id
 from reweigh.errors import UsageError
 
-PAPER: dict[str, Any] = {"every": 20, "through": 2, "trusted_share": 0}
+PAPER: dict[str, Any] = {"every": 20, "through": 2, "trusted_share": 0, "teacher_lr": 0.01}
 """What the paper says of its own method; the teacher's rate is ours."""
 
 LINEUP: dict[str, MethodConfig] = {
@@ -25,12 +28,27 @@ LINEUP: dict[str, MethodConfig] = {
     "deep-linear": methods.DeepConfig(teacher="linear", **PAPER),
     "deep-mlp": methods.DeepConfig(teacher="mlp", **PAPER),
     "deep-interaction": methods.DeepConfig(teacher="interaction", teacher_lr=0.03, trusted_share=0),
+    "deep-agreement": methods.DeepConfig(teacher="agreement", teacher_lr=0.01),
     "deep": methods.DeepConfig(),
     "trusted-only": methods.TrustedOnlyConfig(),
     "trusted-mixed": methods.TrustedMixedConfig(),
     "perfect-weights": methods.PerfectWeightsConfig(),
     "clean-labels": methods.CleanLabelsConfig(),
 }
+
+PRETRAINED = "pretrained"
+"""The row of the student that all others begin from, where a comparison fine-tunes."""
+
+TRANSLATION = (
+    "uniform",
+    "trusted-only",
+    "trusted-mixed",
+    "l2t-data",
+    "meta-weight-net",
+    "deep-linear",
+    "deep",
+)
+"""What `all` means for translation; every other row that makes sense of pairs can be named."""
 
 BUDGETS = {
     "l2t-data": "learned from 10 trial trainings, its authors take up to 5000",
@@ -39,11 +57,33 @@ BUDGETS = {
 """Rows whose method runs on less than its authors give it; a table says so under itself."""
 
 
-def choose(text: str) -> dict[str, MethodConfig]:
+def choose(text: str, task: str = "classification") -> dict[str, MethodConfig]:
     """The rows named by `all` or by a comma-separated list, in the order asked for."""
-    names = list(LINEUP) if text.strip() == "all" else [n.strip() for n in text.split(",")]
+    every = TRANSLATION if task == "translation" else LINEUP
+    names = list(every) if text.strip() == "all" else [n.strip() for n in text.split(",")]
     for name in names:
         if name not in LINEUP:
             near = get_close_matches(name, LINEUP, n=3, cutoff=0.4) or list(LINEUP)
             raise UsageError(f"No method {name!r} to compare; did you mean {' or '.join(near)}?")
+        if task == "translation" and (why := REFUSED.get(LINEUP[name].name)):
+            raise UsageError(f"The method {name} cannot weigh sentence pairs: {why}.")
     return {name: LINEUP[name] for name in names}
+
+
+def tuned(runs: list[tuple[str, Settings]], pretraining: Settings) -> list[tuple[str, Settings]]:
+    """One run of `pretraining` per seed, then the given ones, each beginning from its student."""
+    if not all(isinstance(c, TranslationConfig) for c in (pretraining, *(c for _, c in runs))):
+        raise UsageError("--pretrain is for task = 'translation', in both settings files.")
+    first = {c.seed: pretraining.model_copy(update={"seed": c.seed}) for _, c in runs}
+    names = {seed: folder_name(PRETRAINED, c) for seed, c in first.items()}
+
+    def begun(config: Settings) -> Settings:
+        student = config.student.model_copy(update={"start": names[config.seed]})
+        return config.model_copy(update={"student": student})
+
+    return [(PRETRAINED, c) for c in first.values()] + [(row, begun(c)) for row, c in runs]
+
+
+def folder_name(row: str, config: Settings) -> str:
+    """Where a comparison puts a run: the row's name, the seed, the beginning of the run's id."""
+    return f"{row}_s{config.seed}_{run_id(config)[:8]}"

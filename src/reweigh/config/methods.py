@@ -188,8 +188,9 @@ class DeepConfig(Section):
     name: Literal["deep"] = "deep"
     """The teacher sees the student's internal states."""
 
-    teacher: Literal["linear", "mlp", "interaction", "agreement"] = "agreement"
-    """linear and mlp are the paper's; interaction σ(I·A_y + b_y) and agreement are ours."""
+    teacher: Literal["linear", "mlp", "interaction", "agreement", "posterior"] = "posterior"
+    """linear and mlp are the paper's; interaction σ(I·A_y + b_y), agreement and posterior are ours.
+    posterior also corrects the loss, by a noise matrix that it learns on the way."""
 
     hidden_layers: int = Field(default=1, ge=0, le=8)
     """Hidden layers of the mlp teacher (paper: 0, 1 and 2); the others do not use it."""
@@ -209,8 +210,8 @@ class DeepConfig(Section):
     teacher_optimizer: Literal["sgd", "adam"] = "adam"
     """Optimiser of the teacher. Our choice: the paper gives none."""
 
-    teacher_lr: Rate = 0.01
-    """Rate of the teacher. Our choice."""
+    teacher_lr: Rate = 0.03
+    """Rate of the teacher. Our choice; for agreement and for the paper's teachers we take 0.01."""
 
     teacher_weight_decay: Penalty = 0.0
     """Weight decay of the teacher. Our choice."""

@@ -74,6 +74,10 @@ class Setting:
     """(N,) bool by sample id: is the label right? None where nobody knows."""
     seed: int
     clip_norm: float | None = None
+    logits: Callable[[nn.Module, Batch], Tensor] = lambda student, batch: student(batch[0])
+    """(n, C) of a batch, where labels are classes."""
+    doubtful: int | None = None
+    """Samples with this id or a larger one are trusted ones, mixed into the training set."""
 
     @property
     def classes(self) -> int:
@@ -94,7 +98,7 @@ class Setting:
             self.student,
             self.optimizer,
             teacher,
-            per_sample_loss=self.per_sample_loss,
+            per_sample_loss=options.pop("per_sample_loss", self.per_sample_loss),
             clip_norm=self.clip_norm,
             total_steps=self.steps,
             **options,

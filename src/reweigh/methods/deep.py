@@ -1,11 +1,12 @@
 """The paper's method: a teacher on the student's internal states, learned through its own steps.
 
 "Learning to Reweight with Deep Interactions" (AAAI 2021): features I_0 and M_0, a linear teacher,
-K = 20, B = 2. The interaction teacher is ours. The paper gives neither the teacher's optimiser nor
-the size of the trusted batch; both are our choices and settings.
+K = 20, B = 2. The interaction, agreement and posterior teachers are ours. The paper gives neither
+the teacher's optimiser nor the size of the trusted batch; both are our choices and settings.
 """
 
 import torch
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.methods.base import Method, P, Setting
@@ -16,12 +17,14 @@ from reweigh.teachers import (
     LinearTeacher,
     MLPTeacher,
     PairTeacher,
+    PosteriorTeacher,
     Teacher,
 )
+from reweigh.typing import Batch, PerSampleLoss
 
 
 class Deep(Method):
-    """Teacher linear | mlp | interaction, features I0–I3, M0, M1, and the paper's K and B."""
+    """One of five teachers, features I0–I3, M0, M1, and the paper's K and B."""
 
     def problem(self, problem: P) -> P:
         """With `trusted_share`, the trusted samples are training samples, too."""
@@ -36,6 +39,7 @@ class Deep(Method):
         teacher = self.teacher(setting)
         return setting.reweigher(
             teacher,
+            **_losses(setting, teacher),
             trusted=lambda update: setting.trusted(update, c.trusted_batch),
             every=c.every,
             through=c.through,
@@ -64,9 +68,11 @@ class Deep(Method):
         c, student = self.config, setting.student
         if setting.num_classes is None:
             state, label = setting.feature("I0"), setting.feature("M0")
-            return PairTeacher(state, label, agreement=c.teacher == "agreement")
+            return PairTeacher(state, label, agreement=c.teacher != "interaction")
         classes = setting.classes
         layer = setting.layers["I0"]
+        if c.teacher == "posterior":
+            return PosteriorTeacher(layer=layer, num_classes=classes, doubtful=setting.doubtful)
         if c.teacher == "agreement":
             return AgreementTeacher(student, layer=layer, num_classes=classes)
         extra = [setting.feature(name) for name in c.features if name not in ("I0", "M0")]
@@ -76,3 +82,15 @@ class Deep(Method):
         c = self.config
         kind = torch.optim.Adam if c.teacher_optimizer == "adam" else torch.optim.SGD
         return kind(teacher.parameters(), lr=c.teacher_lr, weight_decay=c.teacher_weight_decay)
+
+
+def _losses(setting: Setting, teacher: Teacher) -> dict[str, PerSampleLoss]:
+    """With a noise matrix: corrected losses to learn from, the plain one for trusted samples."""
+    if not isinstance(teacher, PosteriorTeacher):
+        return {}
+
+    def corrected(student: nn.Module, batch: Batch) -> Tensor:
+        sure = batch[2] if len(batch) > 2 else None  # trusted samples in the stream
+        return teacher.matrix.losses(setting.logits(student, batch), batch[1], sure)
+
+    return {"per_sample_loss": corrected, "trusted_loss": setting.per_sample_loss}

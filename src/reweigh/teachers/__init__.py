@@ -13,7 +13,9 @@ from reweigh.teachers.linear import LinearTeacher
 from reweigh.teachers.loss_curve import LossCurveTeacher
 from reweigh.teachers.margin import MarginTeacher
 from reweigh.teachers.mlp import MLPTeacher
+from reweigh.teachers.noise_matrix import NoiseMatrix
 from reweigh.teachers.pair import PairTeacher
+from reweigh.teachers.posterior import PosteriorTeacher
 
 __all__ = [
     "AgreementTeacher",
@@ -25,7 +27,9 @@ __all__ = [
     "LossCurveTeacher",
     "MLPTeacher",
     "MarginTeacher",
+    "NoiseMatrix",
     "PairTeacher",
+    "PosteriorTeacher",
     "SurfaceFeatures",
     "Teacher",
 ]

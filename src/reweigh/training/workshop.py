@@ -47,6 +47,8 @@ class Workshop:
             per_sample_loss=self.task.per_sample_loss,
             trusted=self.task.trusted_batch,
             num_classes=self.task.num_classes,
+            logits=self.task.logits,
+            doubtful=self.task.doubtful,
             layers=self.task.layers,
             feature=self.task.feature,
             steps=self.steps,

@@ -83,6 +83,10 @@ class Task(ABC):
         """Target tokens of these samples, for the rate that is shown; 0 where there are none."""
         return 0
 
+    def logits(self, student: nn.Module, batch: Batch) -> Tensor:
+        """(n, C), where labels are classes."""
+        raise NotImplementedError
+
     @abstractmethod
     def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
         """What a step minimises, sample by sample, (n,)."""

@@ -105,14 +105,20 @@ class Classification(Task):
         positions = order(self.size, self.config.seed, "train", number)
         return split(positions, self.config.training.batch_size)
 
-    def batch(self, positions: Tensor, number: int) -> tuple[Tensor, Tensor]:
-        """(x, y), augmented for this pass."""
-        return self.train.batch(positions, number, train=True)
+    def batch(self, positions: Tensor, number: int) -> tuple[Tensor, ...]:
+        """(x, y), augmented for this pass; with trusted samples in the stream also which they are."""
+        x, y = self.train.batch(positions, number, train=True)
+        if self.doubtful == self.size:
+            return x, y
+        return x, y, positions.to(y.device) >= self.doubtful
+
+    def logits(self, student: nn.Module, batch: Batch) -> Tensor:
+        """(n, C) in float32."""
+        return self.forward(student, batch[0])
 
     def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
         """Cross-entropy of each sample, (n,)."""
-        x, y = batch
-        return F.cross_entropy(self.forward(student, x), y, reduction="none")
+        return F.cross_entropy(self.logits(student, batch), batch[1], reduction="none")
 
     def trusted_batch(self, update: int, size: int) -> tuple[Tensor, Tensor]:
         """The trusted batch of one update of the teacher, augmented like training samples."""

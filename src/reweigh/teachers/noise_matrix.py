@@ -1,0 +1,68 @@
+r"""Which class is taken for which: the matrix $T_{y\tilde y} = p(\tilde y \mid y)$, learned on the way.
+
+A given label ỹ is what noise made of the true one, so that the student explains it with probability
+
+$$ p(\tilde y \mid x) = \sum_y T_{y \tilde y}\, p_\theta(y \mid x), $$
+
+and its loss is −log of that: forward correction (Patrini et al. 2017). What each class has to do
+with the given label is the posterior $q_y \propto T_{y\tilde y}\, p_\theta(y \mid x)$, and the
+gradient of the corrected loss is that of cross-entropy with q as soft label: a weight for every
+*label* of a sample, not for the sample alone.
+
+T is not known. Averaging the posteriors is one step of expectation-maximisation towards the T
+that makes the given labels likeliest; trusted samples, whose label is sure, hold it in its place.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.distributed.group import total
+
+PER_CLASS = 640
+"""How many samples per class the running mean of posteriors remembers. Our choice."""
+
+
+class NoiseMatrix(nn.Module):
+    """T, and what follows from it for a batch of logits (n, C) and given labels (n,).
+
+    `start` is the first share of labels taken to be right beside chance. `table` stands still until
+    `refresh`, so that steps that are differentiated through see one matrix.
+    """
+
+    def __init__(self, num_classes: int, *, start: float = 0.5) -> None:
+        super().__init__()
+        first = start * torch.eye(num_classes) + (1 - start) / num_classes
+        self.table: Tensor
+        self.joint: Tensor
+        self.register_buffer("table", first)  # (C, C): T[y, ỹ]
+        self.register_buffer("joint", first / num_classes)  # (C, C): running mean of q by ỹ
+
+    def losses(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Tensor:
+        """−log Σ_y T_yỹ p_y, (n,); plain cross-entropy where a label is `sure` (n,)."""
+        return -self._explained(logits, given, sure).logsumexp(1)
+
+    def posterior(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Tensor:
+        """q, (n, C): how likely each class is the true one, given the student and the label."""
+        return self._explained(logits, given, sure).softmax(1)
+
+    def _explained(self, logits: Tensor, given: Tensor, sure: Tensor | None) -> Tensor:
+        """log(T_yỹ p_y), (n, C)."""
+        taken = self.table.to(logits.dtype).clamp_min(1e-8).T[given]  # (n, C): T[:, ỹ]
+        if sure is not None:
+            exact = torch.eye(len(self.table), dtype=logits.dtype, device=logits.device)[given]
+            taken = torch.where(sure[:, None], exact.clamp_min(1e-13), taken)
+        return logits.log_softmax(1) + taken.log()
+
+    @torch.no_grad()
+    def notice(self, logits: Tensor, given: Tensor) -> None:
+        """Add the posteriors of doubtful samples to the running mean, over all processes."""
+        q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
+        fresh = total(torch.zeros_like(self.joint).index_add_(1, given, q.T))  # (C, C)
+        n = fresh.sum()
+        rate = (n / (PER_CLASS * len(fresh))).clamp(max=0.5)
+        self.joint.lerp_(fresh / n.clamp_min(1.0), rate * (n > 0))
+
+    @torch.no_grad()
+    def refresh(self) -> None:
+        """Let `table` follow what was noticed: T_yỹ = mean q_y 1[ỹ] / mean q_y."""
+        self.table.copy_(self.joint / self.joint.sum(1, keepdim=True).clamp_min(1e-12))

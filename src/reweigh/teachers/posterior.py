@@ -1,0 +1,71 @@
+r"""The posterior teacher: how likely is the given label the true one?
+
+With the student's own predictions and the noise matrix T (see `noise_matrix`), the posterior of the
+given label is $q = T_{\tilde y\tilde y}\, p_{\tilde y} / \sum_y T_{y\tilde y}\, p_y$, and
+
+$$ w = \sigma(c\,(2q - 1) + b_{\tilde y}), $$
+
+where c and b are learned by the meta-gradient. It is meant to weigh *corrected* losses, which already
+put a wrong label's share where it belongs; the weights then say how much there is to learn from a
+sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that reason. Beyond the paper.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.errors import UsageError
+from reweigh.seen import Seen, Tap
+from reweigh.teachers.base import Teacher
+from reweigh.teachers.features import labels_of
+from reweigh.teachers.noise_matrix import NoiseMatrix
+from reweigh.typing import Weights
+
+
+class PosteriorTeacher(Teacher):
+    """σ(c·(2q − 1) + b_ỹ).
+
+    `layer` is the student's last one, whose output are the logits. Samples whose id is `doubtful` or
+    more are trusted ones in the stream; without it, or without ids, all labels are in doubt.
+    """
+
+    follows_trusted = True
+
+    def __init__(
+        self, *, layer: str, num_classes: int, doubtful: int | None = None, scale: float = 1.0
+    ) -> None:
+        super().__init__()
+        if num_classes < 2:
+            raise UsageError(f"num_classes must be at least 2, not {num_classes}")
+        self.matrix = NoiseMatrix(num_classes)
+        self.doubtful = doubtful
+        self.scale = nn.Parameter(torch.tensor(scale))
+        self.bias = nn.Parameter(torch.zeros(num_classes))
+        self._tap = Tap(layer, "output")
+        self.taps = (self._tap,)
+
+    def notice(self, seen: Seen) -> None:
+        """Learn which class is taken for which, from the samples in doubt."""
+        doubt = ~self._sure(seen)
+        self.matrix.notice(self._logits(seen)[doubt], labels_of(seen)[doubt])
+
+    def notice_trusted(self, seen: Seen) -> None:
+        """Between two stretches that are differentiated through, the matrix may move."""
+        self.matrix.refresh()
+
+    def quality(self, seen: Seen) -> Tensor:
+        """q of the given label, (n,), 1 for trusted samples."""
+        y = labels_of(seen)
+        q = self.matrix.posterior(self._logits(seen), y, self._sure(seen))  # (n, C)
+        return q.gather(1, y[:, None]).squeeze(1)
+
+    def forward(self, seen: Seen) -> Weights:
+        """σ(c·(2q − 1) + b_ỹ), (n,)."""
+        return (self.scale * (2 * self.quality(seen) - 1) + self.bias[labels_of(seen)]).sigmoid()
+
+    def _logits(self, seen: Seen) -> Tensor:
+        return seen.states[self._tap.key].to(self.scale.dtype)  # (n, C)
+
+    def _sure(self, seen: Seen) -> Tensor:
+        if self.doubtful is None or seen.ids is None:
+            return torch.zeros_like(labels_of(seen), dtype=torch.bool)
+        return seen.ids >= self.doubtful
