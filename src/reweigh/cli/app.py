@@ -22,6 +22,7 @@ from reweigh.cli.resume import resume
 from reweigh.cli.screen import report_unexpected, screen
 from reweigh.cli.table import table
 from reweigh.cli.train import train
+from reweigh.cli.translate import translate
 from reweigh.errors import ReweighError
 
 STOPPED = 130
@@ -36,6 +37,7 @@ app.command()(train)
 app.command()(resume)
 app.command()(compare)
 app.command()(table)
+app.command()(translate)
 app.command()(demo)
 app.command()(audit)
 app.command()(report)

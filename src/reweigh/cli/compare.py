@@ -12,6 +12,7 @@ from reweigh.cli.screen import screen
 def compare(
     config: options.ConfigFile = None,
     sets: options.Set = None,
+    task: options.Task = None,
     data: options.Data = None,
     data_dir: options.DataDir = None,
     noise: options.Noise = None,
@@ -25,6 +26,14 @@ def compare(
         int, typer.Option(min=1, help="Runs per method.", rich_help_panel="What to learn")
     ] = 3,
     epochs: options.Epochs = None,
+    pretrain: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CONFIG.toml",
+            help="Translation: settings of a run whose student all rows begin from.",
+            rich_help_panel="What to learn",
+        ),
+    ] = None,
     jobs: Annotated[
         int,
         typer.Option(
@@ -57,11 +66,14 @@ def compare(
     reweigh compare --data fashion-mnist --noise uniform:0.6 --epochs 20
 
     reweigh compare base.toml --seeds 5 --json > rows.json
+
+    reweigh compare tune.toml --pretrain train.toml --noise mask:0.1:0.15
     """
     from reweigh.config import explain, read_config, run_id
-    from reweigh.config.lineup import choose
+    from reweigh.config.lineup import choose, tuned
 
     named = {
+        "task": task,
         "data.name": data,
         "data.dir": data_dir,
         "data.noise": noise,
@@ -69,8 +81,9 @@ def compare(
         "device": device,
         "threads": threads,
     }
-    base = read_config(config, {k: v for k, v in named.items() if v is not None}, sets or ())
-    rows = choose(methods)
+    given = {k: v for k, v in named.items() if v is not None}
+    base = read_config(config, given, sets or ())
+    rows = choose(methods, base.task)
     if print_config:
         screen.show(explain(base))
         return
@@ -79,6 +92,9 @@ def compare(
         for name, method in rows.items()
         for i in range(seeds)
     ]
+    if pretrain is not None:
+        given.pop("training.epochs", None)  # those of the fine-tuning
+        runs = tuned(runs, read_config(pretrain, given))
     if dry_run:
         plan = [{"method": n, "seed": c.seed, "run_id": run_id(c)} for n, c in runs]
         lines = [f"{p['method']}, seed {p['seed']}, id {p['run_id']}" for p in plan]

@@ -74,25 +74,44 @@ def show(
     no_color: options.NoColor = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show what a run would see: counts per class, with noise planted.
+    """Show what a run would see: counts per class or of pairs, with noise planted.
 
     [bold]Examples[/bold]
 
     reweigh data show mnist5k --noise flip:0.4
 
     reweigh data show customers.csv --set data.label_column=churned
+
+    reweigh data show multi30k --noise mask:0.1:0.15
     """
     from reweigh.config import read_config
-    from reweigh.data.prepare import prepare
-    from reweigh.training.problem import data_spec
+    from reweigh.data.catalogue import text_names
+    from reweigh.data.samples import Problem
+    from reweigh.training.tasks import prepared
 
     named = {"data.name": name, "data.dir": data_dir, "data.noise": noise, "seed": seed}
+    named["task"] = "translation" if name in text_names() else None
     settings = read_config(None, {k: v for k, v in named.items() if v is not None}, sets or ())
-    problem = prepare(data_spec(settings))
+    problem = prepared(settings)
     if as_json:
         screen.show_json(problem.record)
-    else:
+    elif isinstance(problem, Problem):
         screen.show(_table(problem.record, problem.class_names))
+    else:
+        screen.show(_text_table(problem.record))
+
+
+def _text_table(record: dict[str, Any]) -> Any:
+    """Pairs and tokens of each part."""
+    from rich.table import Table
+
+    changed = f" ({record['changed']:.1%} of the pairs changed)" if record["changed"] else ""
+    title = f"{record['data']}: {record['source']} to {record['target']}, "
+    title += f"noise {record['noise']}{changed}, {record['vocabulary']:,} pieces"
+    table = Table("part", "pairs", "source tokens", "target tokens", title=title)
+    for part, count in record["counts"].items():
+        table.add_row(part, f"{count:,}", *(f"{tokens:,}" for tokens in record["tokens"][part]))
+    return table
 
 
 def _table(record: dict[str, Any], class_names: tuple[str, ...]) -> Any:

@@ -33,6 +33,9 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting, such as training.lr=0.1."),
 ]
+Task = Annotated[
+    str | None, typer.Option(help="classification or translation.", rich_help_panel=_WHAT)
+]
 Data = Annotated[
     str | None,
     typer.Option(help="Data set: a built-in name or a path.", rich_help_panel=_WHAT),
@@ -43,7 +46,10 @@ DataDir = Annotated[
 ]
 Noise = Annotated[
     str | None,
-    typer.Option(help="Planted: none, uniform:P, flip:P, matrix:FILE.", rich_help_panel=_WHAT),
+    typer.Option(
+        help="Planted: none, uniform:P, flip:P, matrix:FILE; mask:P:Q for pairs.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 Epochs = Annotated[
     int | None, typer.Option(help="Passes over the training samples.", rich_help_panel=_WHAT)

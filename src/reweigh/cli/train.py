@@ -14,6 +14,7 @@ from reweigh.errors import UsageError
 def train(
     config: options.ConfigFile = None,
     sets: options.Set = None,
+    task: options.Task = None,
     data: options.Data = None,
     data_dir: options.DataDir = None,
     noise: options.Noise = None,
@@ -59,6 +60,8 @@ def train(
     reweigh train --data photos/ --set data.trusted=checked.txt --out runs/photos
 
     reweigh train --print-config > mine.toml; reweigh train mine.toml
+
+    reweigh train --task translation --data multi30k --method uniform
     """
     from reweigh.config import explain, read_config
     from reweigh.config.writing import plain_values
@@ -68,6 +71,7 @@ def train(
             f"--resume {resume}: expected auto; to name a run: reweigh resume {resume}"
         )
     named = {
+        "task": task,
         "data.name": data,
         "data.dir": data_dir,
         "data.noise": noise,

@@ -20,6 +20,8 @@ batches. Our choices:
   are 0.72, 0.76, 0.795, which is 0.906, 0.956, 1 of the last); they are crossed on the straight line
   between the ends of two epochs. One that is never reached counts as reached with all N samples,
   which gives 0, the least reward there is (theirs too).
+- Where labels are sentences, the state is what of it needs no classes: log p per token, the rank of
+  the loss, kept so far / N. Accuracies are those of tokens.
 - The first episode sets these marks and b, and moves nothing. Logits of the policy start equal for
   all samples. No L2 penalty: theirs takes 2e-7 off ω in a batch.
 """
@@ -74,10 +76,10 @@ class Filter(Teacher):
     judges_batch = True
 
     def __init__(
-        self, policy: KeepPolicy, layer: str, *, steps: int, seed: int, learning: bool
+        self, policy: KeepPolicy, layer: str | None, *, steps: int, seed: int, learning: bool
     ) -> None:
         super().__init__()
-        self.taps = (Tap(layer, "output"),)
+        self.taps = (Tap(layer, "output"),) if layer is not None else ()
         self.policy, self.learning = policy, learning
         self.steps, self.seed = steps, seed
         self.register_buffer("counts", torch.zeros(3, dtype=torch.int64))
@@ -86,30 +88,40 @@ class Filter(Teacher):
 
     def notice(self, seen: Seen) -> None:
         """Decide over the batch, then count it."""
-        logits, labels = self._logits(seen), labels_of(seen)
         state = self.state(seen)
         with torch.enable_grad():
             f = self.policy(state.to(next(self.policy.parameters()).dtype))  # (n,)
             self.kept = self._uniform(seen) < f.detach().sigmoid()
             if self.learning:
                 log_probability(f, self.kept).mean().backward()
-        right = (logits.argmax(1) == labels).sum()
-        self.counts += torch.stack([right.new_tensor(len(labels)), right, self.kept.sum()])
+        right, kept = self._right(seen), self.kept.sum()
+        self.counts += torch.stack([kept.new_tensor(len(self.kept)), right, kept])
 
     def forward(self, seen: Seen) -> Weights:
         """1 for kept, 0 for dropped samples, (n,)."""
         return self.kept.to(seen.losses.dtype)
 
     def state(self, seen: Seen) -> Tensor:
-        """p, log p_y, margin, rank of the loss / n, mean accuracy so far, kept so far / N: (n, C + 5)."""
-        logits, y = self._logits(seen), labels_of(seen)
-        n = len(y)
-        log_p = logits.log_softmax(1)  # (n, C)
-        rank = seen.losses.argsort().argsort()[:, None].to(logits.dtype) / n  # (n, 1)
-        _, right, kept = self.counts.to(logits.dtype) / self.counts[0].clamp_min(1)
+        """p, log p_y, margin, rank of the loss / n, mean accuracy so far, kept so far / N: (n, C + 5).
+
+        Without classes: log p per token, rank of the loss / n, kept so far / N: (n, 3).
+        """
+        losses, n = seen.losses, len(seen.losses)
+        rank = losses.argsort().argsort()[:, None].to(losses.dtype) / n  # (n, 1)
+        _, right, kept = self.counts.to(losses.dtype) / self.counts[0].clamp_min(1)
         so_far = torch.stack([right, kept * seen.progress.share]).expand(n, 2)
+        if not self.taps:
+            return torch.cat([(-losses[:, None]).clamp_min(_LEAST), rank, so_far[:, 1:]], 1)
+        logits, y = self._logits(seen), labels_of(seen)
+        log_p = logits.log_softmax(1)  # (n, C)
         own = log_p.gather(1, y[:, None]).clamp_min(_LEAST)  # (n, 1)
         return torch.cat([log_p.exp(), own, margin(logits, y), rank, so_far], 1)
+
+    def _right(self, seen: Seen) -> Tensor:
+        """How many of the batch are predicted as labelled, (); 0 where labels are sentences."""
+        if not self.taps:
+            return self.counts.new_zeros(())
+        return (self._logits(seen).argmax(1) == labels_of(seen)).sum()
 
     def _logits(self, seen: Seen) -> Tensor:
         return seen.states[self.taps[0].key].to(seen.losses.dtype)  # (n, C)
@@ -228,11 +240,11 @@ class L2TData(Method):
         if self.policy is None:
             with torch.random.fork_rng(devices=[]):
                 torch.default_generator.manual_seed(setting.seed)
-                size = setting.classes + 5
+                size = 3 if setting.num_classes is None else setting.num_classes + 5
                 self.policy = KeepPolicy(size, self.config.policy, self.config.keep_bias)
         self.filter = Filter(
             self.policy,
-            setting.layers["I0"],
+            None if setting.num_classes is None else setting.layers["I0"],
             steps=setting.steps,
             seed=setting.seed,
             learning=self.learning,

@@ -10,7 +10,8 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from reweigh.config import Settings, run_id
+from reweigh.config import Settings
+from reweigh.config.lineup import PRETRAINED, folder_name
 from reweigh.distributed.launch import launched
 from reweigh.errors import CheckpointError, InterruptedRun, ReweighError, UsageError
 from reweigh.training import signals
@@ -40,10 +41,11 @@ def compare(
     progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")
     failures: dict[str, ReweighError] = {}
     with _stoppable(folder) as stop:
-        for name, config, why in _do(pending, folder, progress, jobs, stop):
-            if why is not None:
-                failures[f"{name}, seed {config.seed}"] = why
-            _tell(name, config, folder, progress, why)
+        for stage in _stages(pending):
+            for name, config, why in _do(stage, folder, progress, jobs, stop):
+                if why is not None:
+                    failures[f"{name}, seed {config.seed}"] = why
+                _tell(name, config, folder, progress, why)
     if any(isinstance(why, InterruptedRun) for why in failures.values()):
         raise _stopped(folder)
     rows = [_row(name, folder, c) for name, c in runs if _is_done(_home(folder, name, c))]
@@ -71,10 +73,19 @@ def _tell(
     name: str, config: Settings, folder: Path, progress: Progress, why: ReweighError | None
 ) -> None:
     if why is None:
-        last = read_record(_home(folder, name, config) / RESULT)["test_error_last"]
-        progress.note(f"{name}, seed {config.seed}: test error {last:.2%}")
+        found = read_record(_home(folder, name, config) / RESULT)
+        bleu, error = found.get("bleu_last"), found.get("test_error_last")
+        shown = f"test error {error:.2%}" if bleu is None else f"BLEU {bleu:.2f}"
+        progress.note(f"{name}, seed {config.seed}: {shown}")
     elif not isinstance(why, InterruptedRun):
         progress.note(f"{name}, seed {config.seed} failed: {why}")
+
+
+def _stages(pending: list[tuple[str, Settings]]) -> list[list[tuple[str, Settings]]]:
+    """What others begin from is done before them."""
+    first = [run for run in pending if run[0] == PRETRAINED]
+    rest = [run for run in pending if run[0] != PRETRAINED]
+    return [stage for stage in (first, rest) if stage]
 
 
 def _do(
@@ -140,7 +151,7 @@ def _clear(home: Path) -> None:
 
 
 def _home(folder: Path, name: str, config: Settings) -> Path:
-    return folder / f"{name}_s{config.seed}_{run_id(config)[:8]}"
+    return folder / folder_name(name, config)
 
 
 def _is_done(home: Path) -> bool:

@@ -1,19 +1,21 @@
 """The one table that many runs are for: mean ± standard deviation over seeds, cost, AUROC."""
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from reweigh.config.lineup import BUDGETS, LINEUP
+from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
 from reweigh.errors import DataError, ReweighError
 from reweigh.training.run_folder import read_record, read_status
 
 Row = dict[str, Any]
-COLUMNS = ("method", "seeds", "last epoch", "best by trusted", "cost", "noise AUROC")
+Column = tuple[str, Callable[[list[Row]], str]]
+"""Its head, and its cell from the rows of one method."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ class Comparison:
         return {"rows": self.rows, "failures": {n: str(why) for n, why in self.failures.items()}}
 
     def table(self) -> Table:
-        """For a terminal: errors in percent, cost in units of plain training."""
-        table = Table(title=f"test error, % ({self.folder})", caption=self._caption())
-        for name in COLUMNS:
+        """For a terminal: errors in percent or BLEU, cost in units of plain training."""
+        what = "BLEU" if _bleu(self.rows) else "test error, %"
+        table = Table(title=f"{what} ({self.folder})", caption=self._caption())
+        for name, _ in self._columns():
             table.add_column(name, justify="left" if name == "method" else "right")
         for line in self._lines():
             table.add_row(*line)
@@ -41,18 +44,28 @@ class Comparison:
 
     def markdown(self) -> str:
         """For a page."""
-        lines = [COLUMNS, ("---",) + ("---:",) * (len(COLUMNS) - 1), *self._lines()]
+        heads = tuple(name for name, _ in self._columns())
+        lines = [heads, ("---",) + ("---:",) * (len(heads) - 1), *self._lines()]
         text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         caption = self._caption()
         return f"{text}\n\n{caption}" if caption else text
 
     def _lines(self) -> list[tuple[str, ...]]:
         methods = dict.fromkeys(row["method"] for row in self.rows)
-        return [_line(m, [row for row in self.rows if row["method"] == m]) for m in methods]
+        by_method = [[row for row in self.rows if row["method"] == m] for m in methods]
+        return [tuple(cell(rows) for _, cell in self._columns()) for rows in by_method]
+
+    def _columns(self) -> list[Column]:
+        scores = _bleu_columns(self.rows) if _bleu(self.rows) else ERRORS
+        return [*WHO, *scores, *WHAT_FOR]
 
     def _caption(self) -> str | None:
         methods = dict.fromkeys(row["method"] for row in self.rows)
-        return "; ".join(f"{m}: {BUDGETS[m]}" for m in methods if m in BUDGETS) or None
+        words = [f"{m}: {BUDGETS[m]}" for m in methods if m in BUDGETS]
+        if _bleu(self.rows):
+            signature = self.rows[0]["signature"]
+            words.insert(0, f"BLEU as multi-bleu.perl, in brackets detokenised ({signature})")
+        return "; ".join(words) or None
 
 
 def read_comparison(folder: Path) -> Comparison:
@@ -66,7 +79,7 @@ def read_comparison(folder: Path) -> Comparison:
         raise DataError(
             f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"
         )
-    order = {name: place for place, name in enumerate(LINEUP)}
+    order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
     rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
     return Comparison(with_cost(rows), folder=folder)
 
@@ -77,24 +90,58 @@ def with_cost(rows: list[Row]) -> list[Row]:
     usual = statistics.median(plain.values()) if plain else None
     return [
         row | {"cost": row["train_seconds"] / plain.get(row["seed"], usual) if usual else None}
+        if row["method"] != PRETRAINED
+        else row | {"cost": None}
         for row in rows
     ]
 
 
-def _line(method: str, rows: list[Row]) -> tuple[str, ...]:
+def _bleu(rows: list[Row]) -> bool:
+    """Whether these are translators."""
+    return bool(rows) and "tests" in rows[0]
+
+
+def _bleu_columns(rows: list[Row]) -> list[Column]:
+    """Of each test set, last and best by trusted."""
+    kinds = {"last": "last", "best_by_trusted": "best by trusted"}
+    return [
+        (f"{test}, {words}", partial(_both_scores, test=test, which=which))
+        for test in rows[0]["tests"]
+        for which, words in kinds.items()
+    ]
+
+
+def _both_scores(rows: list[Row], test: str, which: str) -> str:
+    found = [row["tests"][test][which] for row in rows]
+    detokenised = statistics.mean(score for _, score in found)
+    return f"{_spread([score for score, _ in found])} ({detokenised:.2f})"
+
+
+def _errors(rows: list[Row], key: str) -> str:
+    return _spread([100 * row[key] for row in rows])
+
+
+def _cost(rows: list[Row]) -> str:
     costs = [row["cost"] for row in rows if row["cost"] is not None]
+    return f"{statistics.median(costs):.2f}" if costs else "–"
+
+
+def _auroc(rows: list[Row]) -> str:
     found = [row["noise_auroc"] for row in rows if row["noise_auroc"] is not None]
-    return (
-        method,
-        str(len(rows)),
-        _spread(rows, "test_error_last"),
-        _spread(rows, "test_error_best_by_trusted"),
-        f"{statistics.median(costs):.2f}" if costs else "–",
-        f"{statistics.mean(found):.3f}" if found else "–",
-    )
+    return f"{statistics.mean(found):.3f}" if found else "–"
 
 
-def _spread(rows: list[Row], key: str) -> str:
-    values = [100 * row[key] for row in rows]
+def _spread(values: list[float]) -> str:
     spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.2f}{spread}"
+
+
+WHO: list[Column] = [
+    ("method", lambda rows: rows[0]["method"]),
+    ("seeds", lambda rows: str(len(rows))),
+]
+ERRORS: list[Column] = [
+    ("last epoch", partial(_errors, key="test_error_last")),
+    ("best by trusted", partial(_errors, key="test_error_best_by_trusted")),
+]
+WHAT_FOR: list[Column] = [("cost", _cost), ("noise AUROC", _auroc)]
