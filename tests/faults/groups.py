@@ -14,7 +14,7 @@ from tests.training.small import TINY
 from reweigh.training.run_folder import read_status
 
 _BUSY = {"one worker idle": "uniform", "both busy": "uniform,focal"}
-_PATIENCE = 120.0  # seconds; three processes import torch
+_PATIENCE = 240.0  # seconds; three processes import torch
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

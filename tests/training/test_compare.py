@@ -11,7 +11,7 @@ from tests.training.small import settings
 from reweigh.config import RunConfig
 from reweigh.errors import DataError, InterruptedRun, UsageError
 from reweigh.training import compare as module
-from reweigh.training import run
+from reweigh.training import run, signals
 from reweigh.training.compare import Comparison, compare
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run_folder import RunFolder, read_status
@@ -153,6 +153,7 @@ def test_jobs_are_handed_out_with_their_part_of_the_cores(tmp_path: Path, monkey
 
     def in_turn(n_jobs: int, return_as: str, initializer: object):
         assert n_jobs == 3
+        assert initializer is signals.ignore_while_idle
         return lambda tasks: (handed.append(a) or f(*a, **k) for f, a, k in tasks)
 
     monkeypatch.setattr(module, "Parallel", in_turn)

@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.faults.fault import in_child
 
 from reweigh.errors import InterruptedRun
 from reweigh.training import signals
@@ -67,3 +68,17 @@ def test_the_flag_is_shared_as_a_file(tmp_path: Path) -> None:
     assert flag.exists()
     with signals.listening(flag), pytest.raises(InterruptedRun, match="another process"):
         signals.check()
+
+
+def test_a_process_without_work_does_not_die_of_a_signal_and_hears_it_with_work() -> None:
+    def worker() -> None:
+        signals.ignore_while_idle()
+        for number in BOTH:
+            os.kill(os.getpid(), number)
+        with signals.listening():
+            assert not signals.should_stop()
+            os.kill(os.getpid(), signal.SIGINT)
+            assert signals.should_stop()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    assert in_child(worker) == 0

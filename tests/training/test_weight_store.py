@@ -3,6 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.faults.fault import in_child
+from tests.faults.own_disk import can_mount, mount_own_disk
 
 from reweigh.errors import DataError
 from reweigh.training import weight_store
@@ -108,3 +110,13 @@ def test_a_put_touches_only_its_batch(tmp_path: Path) -> None:
     store.end()
     assert store._pending == []
     assert int(np.isfinite(store.epoch(0)).sum()) == 128
+
+
+@pytest.mark.skipif(not can_mount(), reason="the system gives no process a disk of its own")
+def test_a_full_disk_is_an_error_and_not_the_end_of_the_process(tmp_path: Path) -> None:
+    def begin() -> None:
+        mount_own_disk(tmp_path, 1)
+        with pytest.raises(OSError, match="No space left on device"):
+            WeightStore(tmp_path, 2**20).begin(0)
+
+    assert in_child(begin) == 0
