@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 import torch
 from tests.distributed.checks import CHECKS, SAME
+from tests.distributed.left_out import LEFT_OUT
 from tests.distributed.processes import run_in_processes
 
 Found = dict[int, list[dict[str, Any]]]
 FOUR = ("meta-gradient, kept", "meta-gradient, SyncBN", "50 steps", "self-paced", "partly used")
-CASES = {2: list(CHECKS), 4: [*FOUR, "volume", "plumbing"]}
+CASES = {2: [*CHECKS, *LEFT_OUT], 4: [*FOUR, "volume", "plumbing"]}
 LOOSE = {"finite differences": 1e-6, "meta-gradient, reversal": 1e-9}
 
 
@@ -32,6 +33,16 @@ def test_many_processes_give_what_one_gives(name: str, world: int, found: Found,
         assert not isinstance(values, str), f"process {rank}: {values}"
         for key, expected in alone[name].items():
             assert _off(values[key], expected) <= LOOSE.get(name, 1e-12), (key, rank)
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_a_sum_left_out_is_noticed(name: str, found: Found, alone):
+    expected = alone[LEFT_OUT[name][2]]
+    for result in found[2]:
+        values = result[name]
+        assert not isinstance(values, str), values
+    differs = [_off(r[name][key], expected[key]) > 1e-6 for r in found[2] for key in expected]
+    assert any(differs)
 
 
 def _off(values: Any, expected: Any) -> float:
