@@ -13,7 +13,8 @@ from reweigh.training.weight_store import WeightStore
 class SharedWeights:
     """A `WeightStore` that is filled from all processes: once an epoch, and for a checkpoint.
 
-    Until then each process holds the weights of its own samples: 12 bytes each.
+    Until then each process holds the weights of its own samples, 20 bytes each, with the number of
+    their step: where an epoch shows a sample twice, to two processes, the later weight counts.
     """
 
     def __init__(self, folder: Path, size: int) -> None:
@@ -21,6 +22,8 @@ class SharedWeights:
         self.is_open = False
         self._ids: list[Tensor] = []
         self._weights: list[Tensor] = []
+        self._turns: list[Tensor] = []
+        self._turn = 0
 
     def begin(self, epoch: int) -> None:
         """Open an epoch."""
@@ -31,7 +34,9 @@ class SharedWeights:
     def put(self, ids: Tensor, weights: Tensor) -> None:
         """Note the weights (n,) of this process's samples `ids` (n,)."""
         self._ids.append(ids.detach())
-        self._weights.append(weights.detach())
+        self._weights.append(weights.detach().float())
+        self._turns.append(torch.full_like(ids, self._turn))
+        self._turn += 1
 
     def end(self) -> None:
         """Close the epoch: the first process writes what all have noted."""
@@ -53,9 +58,11 @@ class SharedWeights:
             self.store.load_state_dict(state)
 
     def _bring_together(self) -> None:
-        ids = gathered(torch.cat(self._ids) if self._ids else torch.zeros(0, dtype=torch.int64))
-        own = torch.cat(self._weights) if self._weights else torch.zeros(0)
-        weights = gathered(own.float())
-        self._ids, self._weights = [], []
-        if self.store is not None and len(ids):
-            self.store.put(ids, weights)
+        if not self._ids:  # then nobody has any
+            return
+        noted = self._ids, self._weights, self._turns
+        ids, weights, turns = (gathered(torch.cat(parts)) for parts in noted)
+        self._ids, self._weights, self._turns = [], [], []
+        if self.store is not None:
+            in_time = turns.argsort(stable=True)
+            self.store.put(ids[in_time], weights[in_time])
