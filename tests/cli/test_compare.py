@@ -66,7 +66,7 @@ def test_data_that_are_missing_stop_the_comparison(tmp_path: Path, monkeypatch) 
 def test_jobs_arrive(tmp_path: Path, monkeypatch) -> None:
     asked: list[int] = []
 
-    def note(runs, folder, progress, jobs):
+    def note(runs, folder, progress, jobs, cluster):
         asked.append(jobs)
         raise UsageError("enough.")
 

@@ -17,6 +17,7 @@ from reweigh.cli.compare import compare
 from reweigh.cli.data import data
 from reweigh.cli.demo import demo
 from reweigh.cli.doctor import doctor
+from reweigh.cli.paper import paper
 from reweigh.cli.report import report
 from reweigh.cli.resume import resume
 from reweigh.cli.screen import report_unexpected, screen
@@ -41,6 +42,7 @@ app.command()(translate)
 app.command()(demo)
 app.command()(audit)
 app.command()(report)
+app.add_typer(paper, name="paper")
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
 app.command()(doctor)

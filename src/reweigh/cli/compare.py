@@ -34,14 +34,8 @@ def compare(
             rich_help_panel="What to learn",
         ),
     ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Runs at the same time; each then gets cores / jobs threads.",
-            rich_help_panel="Where and how",
-        ),
-    ] = 1,
+    jobs: options.Jobs = 1,
+    cluster: options.Cluster = None,
     device: options.Device = None,
     threads: options.Threads = None,
     out: options.Out = None,
@@ -105,5 +99,6 @@ def compare(
     from reweigh.training.progress import choose_progress
 
     screen.folder = out or Path("runs") / f"compare_{Path(base.data.name).stem}_{run_id(base)[:8]}"
-    result = run_all(runs, screen.folder, choose_progress(screen.quiet, screen.color), jobs)
+    progress = choose_progress(screen.quiet, screen.color)
+    result = run_all(runs, screen.folder, progress, jobs, cluster)
     screen.show_json(result.outcome()) if as_json else screen.show(result.table())

@@ -63,6 +63,22 @@ Out = Annotated[
     Path | None,
     typer.Option(help="Folder to make; never overwritten.", rich_help_panel=_HOW),
 ]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Runs at the same time; each then gets cores / jobs threads.",
+        rich_help_panel=_HOW,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Do the runs on a cluster: ray, ray://HOST:PORT or dask://HOST:PORT.",
+        rich_help_panel=_HOW,
+    ),
+]
 AllowDrift = Annotated[
     bool,
     typer.Option(

@@ -188,9 +188,14 @@ class DeepConfig(Section):
     name: Literal["deep"] = "deep"
     """The teacher sees the student's internal states."""
 
-    teacher: Literal["linear", "mlp", "interaction", "agreement", "posterior"] = "posterior"
+    teacher: Literal["linear", "mlp", "interaction", "agreement", "posterior", "margin"] = (
+        "posterior"
+    )
     """linear and mlp are the paper's; interaction σ(I·A_y + b_y), agreement and posterior are ours.
     posterior also corrects the loss, by a noise matrix that it learns on the way."""
+
+    teacher_from: str | None = None
+    """A run's folder whose teacher is taken over and frozen: it weighs and learns no more."""
 
     hidden_layers: int = Field(default=1, ge=0, le=8)
     """Hidden layers of the mlp teacher (paper: 0, 1 and 2); the others do not use it."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any
 
 import tomli_w
@@ -12,6 +13,7 @@ from reweigh.config.settings import Settings
 
 _ELSEWHERE = {"device", "threads"}  # where and how fast it runs: recorded in env.json
 _WITHOUT_EFFECT = {"data": "dir", "training": "checkpoint_every"}
+_ORIGINS = {"method": "teacher_from", "student": "start"}  # folders of runs, named after their ids
 
 
 def plain_values(config: Section) -> dict[str, Any]:
@@ -55,11 +57,15 @@ def run_id(config: Settings) -> str:
     """Sixteen hex digits of the SHA-256 of what defines the result.
 
     Left out: the device and the thread count, which change the last bits but not the experiment,
-    the folder in which a data set's files were found, and how often a checkpoint is written. So a
-    table may be finished elsewhere.
+    the folder in which a data set's files were found, and how often a checkpoint is written. Of a
+    run that this one begins from, the folder's name counts and not where it is. So a table may be
+    finished elsewhere.
     """
     values = {k: v for k, v in plain_values(config).items() if k not in _ELSEWHERE}
     for section, idle in _WITHOUT_EFFECT.items():
         values[section] = {k: v for k, v in values[section].items() if k != idle}
+    for section, key in _ORIGINS.items():
+        if key in values[section]:
+            values[section] = values[section] | {key: PurePath(values[section][key]).name}
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

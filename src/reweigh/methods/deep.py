@@ -1,9 +1,11 @@
 """The paper's method: a teacher on the student's internal states, learned through its own steps.
 
 "Learning to Reweight with Deep Interactions" (AAAI 2021): features I_0 and M_0, a linear teacher,
-K = 20, B = 2. The interaction, agreement and posterior teachers are ours. The paper gives neither
+K = 20, B = 2. The interaction, agreement, margin and posterior teachers are ours. The paper gives neither
 the teacher's optimiser nor the size of the trusted batch; both are our choices and settings.
 """
+
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -15,16 +17,18 @@ from reweigh.teachers import (
     AgreementTeacher,
     InteractionTeacher,
     LinearTeacher,
+    MarginTeacher,
     MLPTeacher,
     PairTeacher,
     PosteriorTeacher,
     Teacher,
 )
+from reweigh.teachers.taking_over import take_over
 from reweigh.typing import Batch, PerSampleLoss
 
 
 class Deep(Method):
-    """One of five teachers, features I0–I3, M0, M1, and the paper's K and B."""
+    """One of six teachers, features I0–I3, M0, M1, and the paper's K and B."""
 
     def problem(self, problem: P) -> P:
         """With `trusted_share`, the trusted samples are training samples, too."""
@@ -49,11 +53,15 @@ class Deep(Method):
         )
 
     def teacher(self, setting: Setting) -> Teacher:
-        """The teacher that the settings describe, on the student's device."""
-        own = self.config.teacher in ("linear", "mlp")
+        """The teacher that the settings describe, on the student's device; another run's is frozen."""
+        c = self.config
+        own = c.teacher in ("linear", "mlp")
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(setting.seed)
             teacher = self._paper_s(setting) if own else self._ours(setting)
+        if c.teacher_from is not None:
+            label_last = c.teacher == "linear" and c.features[-1] == "M0" and "M1" not in c.features
+            take_over(teacher, Path(c.teacher_from), setting.num_classes if label_last else None)
         return teacher.to(next(setting.student.parameters()).device)
 
     def _paper_s(self, setting: Setting) -> Teacher:
@@ -73,6 +81,8 @@ class Deep(Method):
         layer = setting.layers["I0"]
         if c.teacher == "posterior":
             return PosteriorTeacher(layer=layer, num_classes=classes, doubtful=setting.doubtful)
+        if c.teacher == "margin":
+            return MarginTeacher(student, layer=layer, num_classes=classes)
         if c.teacher == "agreement":
             return AgreementTeacher(student, layer=layer, num_classes=classes)
         extra = [setting.feature(name) for name in c.features if name not in ("I0", "M0")]

@@ -5,11 +5,14 @@ import shutil
 from collections.abc import Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
 
+from reweigh import __version__
+from reweigh.clusters.workers import Workers, hired
 from reweigh.config import Settings
 from reweigh.config.lineup import PRETRAINED, folder_name
 from reweigh.distributed.launch import launched
@@ -21,15 +24,21 @@ from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, read_record, read_status
 
+Named = tuple[str, Settings]
 Ended = tuple[str, Settings, ReweighError | None]
 
 
 def compare(
-    runs: list[tuple[str, Settings]], folder: Path, progress: Progress, jobs: int = 1
+    runs: list[Named],
+    folder: Path,
+    progress: Progress,
+    jobs: int = 1,
+    cluster: str | None = None,
 ) -> Comparison:
     """Do the runs that are not done yet; the same call takes up a table that was stopped.
 
     A run that fails is listed and stops no other; where all fail, the first error is raised.
+    `cluster` is an address, such as `ray` or `dask://host:8786`, whose workers see `folder` too.
     """
     if launched():
         raise UsageError(
@@ -42,7 +51,7 @@ def compare(
     failures: dict[str, ReweighError] = {}
     with _stoppable(folder) as stop:
         for stage in _stages(pending):
-            for name, config, why in _do(stage, folder, progress, jobs, stop):
+            for name, config, why in _do(stage, folder, progress, jobs, cluster, stop):
                 if why is not None:
                     failures[f"{name}, seed {config.seed}"] = why
                 _tell(name, config, folder, progress, why)
@@ -89,8 +98,16 @@ def _stages(pending: list[tuple[str, Settings]]) -> list[list[tuple[str, Setting
 
 
 def _do(
-    pending: list[tuple[str, Settings]], folder: Path, progress: Progress, jobs: int, stop: Path
+    pending: list[Named],
+    folder: Path,
+    progress: Progress,
+    jobs: int,
+    cluster: str | None,
+    stop: Path,
 ) -> Iterator[Ended]:
+    if cluster is not None:
+        yield from _do_elsewhere(pending, folder.resolve(), cluster, stop.resolve())
+        return
     if jobs == 1:
         for name, config in pending:
             progress.note(f"{name}, seed {config.seed}")
@@ -114,6 +131,41 @@ def _do(
             f"A process of the comparison in {folder} was killed, for lack of memory perhaps; the "
             "same command goes on from there, with fewer --jobs if it happens again."
         ) from broken
+
+
+def _do_elsewhere(pending: list[Named], folder: Path, cluster: str, stop: Path) -> Iterator[Ended]:
+    """On a cluster, as many at a time as it has room for."""
+    if not pending:
+        return
+    with hired(cluster) as workers:
+        _check_workers(workers, cluster, folder)
+        calls = [(name, _with_threads(c, workers.threads), folder, stop) for name, c in pending]
+        for i, back in workers.run(_one_elsewhere, calls):
+            yield (*pending[i], back) if isinstance(back, ReweighError) else back
+
+
+def _check_workers(workers: Workers, cluster: str, folder: Path) -> None:
+    """Before anything is sent: do all workers have this package, and this folder?
+
+    Both are asked through functions of the standard library, which any worker can find.
+    """
+    for found in workers.everywhere(version, "reweigh"):
+        if found != __version__:
+            has = f"has reweigh {found}" if isinstance(found, str) else "cannot find reweigh"
+            raise UsageError(
+                f"A worker of {cluster} {has}, but this is {__version__}; install reweigh "
+                f"{__version__} in the environment that its workers run in."
+            )
+    if not all(found is True for found in workers.everywhere(os.path.isdir, str(folder))):
+        raise UsageError(
+            f"A worker of {cluster} does not see {folder}; choose an --out on a disk that all share."
+        )
+
+
+def _one_elsewhere(name: str, config: Settings, folder: Path, stop: Path) -> Ended:
+    """One run on a cluster: it stops when the table does; its worker's signals are the cluster's."""
+    with signals.following(stop):
+        return _one(name, config, folder, SilentProgress(), stop)
 
 
 def _with_threads(config: Settings, threads: int) -> Settings:

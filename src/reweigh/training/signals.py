@@ -85,6 +85,20 @@ def agreeing(agree: Callable[[bool], bool]) -> Iterator[None]:
         _Asked.agree = before
 
 
+@contextmanager
+def following(shared: Path) -> Iterator[None]:
+    """Inside, the file `shared` is the flag, and signals are left to whoever owns the process.
+
+    For workers of a cluster: a signal to one of them is the cluster's affair and stops no other.
+    """
+    before = _Asked.listening, _Asked.shared
+    _Asked.listening, _Asked.shared = True, shared
+    try:
+        yield
+    finally:
+        _Asked.listening, _Asked.shared = before
+
+
 def _note(number: int, frame: FrameType | None) -> None:
     if _Asked.signal_name is not None:
         for each in _SIGNALS:

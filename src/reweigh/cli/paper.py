@@ -1,0 +1,213 @@
+"""`reweigh paper`: the paper's tables, with our numbers beside the published ones."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reweigh.cli import options
+from reweigh.cli.screen import screen
+
+if TYPE_CHECKING:
+    from reweigh.paper.cell import Recipe
+    from reweigh.paper.plan import Place
+    from reweigh.paper.result import Result
+
+paper = typer.Typer(no_args_is_help=True, help="The paper's tables and figures as commands.")
+
+
+class ScaleName(StrEnum):
+    """How large a recipe is run."""
+
+    tiny = "tiny"
+    cpu = "cpu"
+    full = "full"
+
+
+Name = Annotated[str, typer.Argument(help="A recipe of `reweigh paper list`.")]
+Scale = Annotated[
+    ScaleName,
+    typer.Option(help="tiny: minutes, embedded data; cpu: hours, CIFAR; full: as the paper."),
+]
+Seeds = Annotated[
+    int | None, typer.Option(min=1, help="Runs per cell.", show_default="3, at tiny 1")
+]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder of the runs.", show_default="runs/paper-SCALE")
+]
+Markdown = Annotated[bool, typer.Option("--markdown", help="For a page.")]
+Latex = Annotated[bool, typer.Option("--latex", help="For a paper, with booktabs.")]
+
+
+@paper.command("list")
+def list_recipes(
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Name the recipes."""
+    from rich.table import Table
+
+    from reweigh.paper.catalogue import RECIPES
+
+    if as_json:
+        screen.show_json({r.name: f"{r.place}: {r.title}" for r in RECIPES.values()})
+        return
+    table = Table(box=None, show_header=False)
+    for recipe in RECIPES.values():
+        table.add_row(recipe.name, recipe.place, recipe.title)
+    screen.show(table)
+
+
+@paper.command()
+def show(
+    name: Name,
+    scale: Scale = ScaleName.full,
+    seeds: Seeds = None,
+    out: Out = None,
+    markdown: Markdown = False,
+    latex: Latex = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show what was published, what we chose where the paper is silent, and what is done so far.
+
+    [bold]Examples[/bold]
+
+    reweigh paper show flip
+
+    reweigh paper show flip --scale cpu --out runs/paper-cpu --markdown
+    """
+    from reweigh.paper.catalogue import find
+    from reweigh.paper.result import read_result
+    from reweigh.paper.run import scale_of
+
+    recipe = find(name)
+    place = _place(scale, out)
+    scale_of(place.folder, scale.value)
+    cells = recipe.cells(scale.value)
+    _present(
+        read_result(recipe, scale.value, cells, place, _seeds(scale, seeds), {}),
+        markdown=markdown,
+        latex=latex,
+        as_json=as_json,
+    )
+    if not (markdown or latex or as_json):
+        screen.show("\nOur choices where the paper is silent:")
+        screen.show("\n".join(f"- {choice}" for choice in recipe.choices))
+
+
+@paper.command()
+def run(
+    name: Name,
+    scale: Scale,
+    seeds: Seeds = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROW", help="This row, or this column; may be given again."),
+    ] = None,
+    jobs: options.Jobs = 1,
+    cluster: options.Cluster = None,
+    data_dir: options.DataDir = None,
+    device: options.Device = None,
+    threads: options.Threads = None,
+    out: Out = None,
+    dry_run: options.DryRun = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Run a table of the paper and print it with the published values.
+
+    Finished runs are skipped: the same command takes up a table that was
+    stopped. Tables of one scale share their folder, and the runs that they
+    have in common. A run that fails is listed and stops no other.
+
+    [bold]Examples[/bold]
+
+    reweigh paper run features --scale tiny
+
+    reweigh paper run flip --scale cpu --only "CIFAR-10, 40% flip" --jobs 2
+
+    reweigh paper run table1 --scale full --cluster ray
+    """
+    from reweigh.paper.catalogue import find
+
+    recipe = find(name)
+    place = _place(scale, out, data_dir, device, threads)
+    count = _seeds(scale, seeds)
+    if dry_run:
+        _plan(recipe, scale, place, count, only or [], as_json)
+        return
+
+    from reweigh.paper.run import run as run_recipe
+    from reweigh.training.progress import choose_progress
+
+    screen.folder = place.folder
+    progress = choose_progress(screen.quiet, screen.color)
+    result = run_recipe(
+        recipe, scale.value, place, progress,
+        seeds=count, jobs=jobs, cluster=cluster, only=only or (),
+    )  # fmt: skip
+    _present(result, markdown=markdown, latex=latex, as_json=as_json)
+    if recipe.figure:
+        _draw(recipe, scale, place)
+
+
+def _place(
+    scale: ScaleName,
+    out: Path | None,
+    data_dir: str | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> "Place":
+    from reweigh.paper.plan import Place
+
+    return Place(out or Path("runs") / f"paper-{scale.value}", data_dir, device, threads)
+
+
+def _seeds(scale: ScaleName, seeds: int | None) -> int:
+    from reweigh.paper.scales import SEEDS
+
+    return seeds or SEEDS[scale.value]
+
+
+def _plan(
+    recipe: "Recipe", scale: ScaleName, place: "Place", seeds: int, only: list[str], as_json: bool
+) -> None:
+    """What a run would do."""
+    from reweigh.paper.plan import waves
+    from reweigh.paper.run import chosen
+
+    cells = chosen(recipe.cells(scale.value), only)
+    homes = [place.home(*run).name for wave in waves(cells, seeds, place) for run in wave]
+    screen.show_json({"runs": homes}) if as_json else screen.show("\n".join(homes))
+
+
+def _present(result: "Result", *, markdown: bool, latex: bool, as_json: bool) -> None:
+    if as_json:
+        screen.show_json(result.outcome())
+    elif markdown or latex:
+        screen.show(result.markdown() if markdown else result.latex())
+    else:
+        screen.show(result.table())
+
+
+def _draw(recipe: "Recipe", scale: ScaleName, place: "Place") -> None:
+    """The report page of the figure's runs, or what it needs."""
+    from reweigh.paper.run import homes
+    from reweigh.report.write import missing_packages, read_report, write_report
+
+    if (missing := missing_packages()) is not None:
+        screen.say(missing)
+        return
+    runs = homes(recipe.cells(scale.value), 0, place)
+    page = write_report(read_report(runs), place.folder / f"report-{recipe.name}")
+    screen.say(f"The figure is at {page}")

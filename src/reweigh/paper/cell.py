@@ -1,0 +1,71 @@
+"""What a recipe is made of: cells with complete settings, and the value that was published.
+
+A cell has several settings where the paper searched a setting: the trusted set then chooses, seed by
+seed. Settings that begin from another run (its teacher, its student) name it by `Origin`; which folder
+that is, is known when the table is run.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from reweigh.config import Settings
+
+Scale = Literal["tiny", "cpu", "full"]
+SCALES: tuple[Scale, ...] = ("tiny", "cpu", "full")
+
+PAPER = "the paper"
+POSTER = "Meta-Weight-Net's poster"
+NOT_IN_PAPER = "not in the paper"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A value that somebody printed, in percent or BLEU."""
+
+    value: float
+    source: str = PAPER
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The run that a run begins from, and the setting that names its folder."""
+
+    settings: Settings
+    section: Literal["method", "student"]
+    key: Literal["teacher_from", "start"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One place of a table."""
+
+    row: str
+    column: str
+    settings: tuple[Settings, ...]
+    """Complete apart from seed and origin; none where the cell cannot be run."""
+    published: Published | None = None
+    why: str = ""
+    """Why a value is missing, ours or theirs; empty where none is."""
+    origin: Origin | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Plain training: what the cost of the other rows of its column is measured in."""
+        return self.origin is None and any(s.method.name == "uniform" for s in self.settings)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One table or figure of the paper."""
+
+    name: str
+    title: str
+    place: str
+    """Where it stands in the paper."""
+    cells: Callable[[Scale], Sequence[Cell]]
+    choices: tuple[str, ...] = ()
+    """What we chose where the paper is silent."""
+    measure: Literal["error", "BLEU"] = "error"
+    figure: bool = False
+    """A figure: a report page is written beside the runs."""
