@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from reweigh.figures import Figures
@@ -18,7 +19,7 @@ def test_passes_add_up():
     assert float(both.normaliser("sum")) == 4
     assert float(both.normaliser("count")) == 3
     assert float(both.used) == 2
-    assert float(both.effective_share) == 16 / (3 * 10)
+    assert float(both.effective_share) == pytest.approx(16 / (3 * 10))
 
 
 def test_a_batch_of_zeros_keeps_its_zeros():

@@ -1,4 +1,8 @@
-"""Each sum over the processes, left out: the check that must then come out otherwise."""
+"""Each sum over the processes, left out: the check that must then come out otherwise.
+
+Left out of this list are the sums by which processes agree (to stop at a NaN, at a signal): without
+them one waits for the other until the time is over.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -68,6 +72,7 @@ LEFT_OUT: dict[str, tuple[str, Any, str]] = {
     "gradient of kept steps": (f"{GRADIENTS}.sum_now", nothing, "meta-gradient, kept"),
     "gradient of other loops": (f"{GRADIENTS}.expect", nothing, "outside, loss"),
     "sight of trusted samples": (f"{METAGRAD}.engine.gathered_seen", detached, "agreement"),
+    "sight of the batch": (f"{TEACHERS}.together", lambda: False, "self-paced"),
     "shaped loss": ("reweigh.methods.l2t_loss.total", same, "meta-gradient, shaped loss"),
     "first values": ("reweigh.reweigher.same_as_first", nothing, "differing start"),
     "count of SyncBN": (SYNC, _OnlySome(0), "meta-gradient, SyncBN"),

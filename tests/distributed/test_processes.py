@@ -38,9 +38,10 @@ def test_many_processes_give_what_one_gives(name: str, world: int, found: Found,
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_a_sum_left_out_is_noticed(name: str, found: Found, alone):
     expected = alone[LEFT_OUT[name][2]]
-    for result in found[2]:
-        values = result[name]
-        assert not isinstance(values, str), values
+    if name == "gradient of other loops":  # the reweigher notices by itself
+        assert all("that the optimizer got differs" in result[name] for result in found[2])
+        return
+    assert not any(isinstance(result[name], str) for result in found[2]), found[2][0][name]
     differs = [_off(r[name][key], expected[key]) > 1e-6 for r in found[2] for key in expected]
     assert any(differs)
 

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.distributed.runs import settings
 
 from reweigh.config import to_toml
 from reweigh.training.run_folder import read_metrics, read_status
-from tests.distributed.runs import settings
 
 LAUNCH = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1")
 EPOCHS = 40
