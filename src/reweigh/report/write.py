@@ -11,6 +11,7 @@ from typing import Any
 from reweigh import __version__
 from reweigh.audit.run import Audit, audit_run
 from reweigh.audit.table import write_table
+from reweigh.config import RunConfig
 from reweigh.errors import UsageError
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
@@ -23,6 +24,7 @@ from reweigh.report.suspects import suspects
 from reweigh.report.words import shown
 from reweigh.training import signals
 from reweigh.training.replacing import write_atomically
+from reweigh.training.run import settings_of
 
 INDEX = "index.html"
 BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
@@ -35,7 +37,8 @@ class Report:
 
     runs: list[Run]
     main: Run
-    audit: Audit
+    audit: Audit | None
+    """Of the main run's labels; None where it learns from something else, such as sentence pairs."""
     texts: Texts | None = None
     """What people read of a sample that is no picture."""
     beside: tuple[Run, Audit] | None = None
@@ -56,7 +59,7 @@ class Report:
     def charts(self) -> list[Chart]:
         """All charts, the answer first where there is something to compare; t-SNE takes a while."""
         answer = [methods_chart(self.rows, self.measure)] if len(self.rows) > 1 else []
-        own = audit_charts(self.audit, self.states)
+        own = [] if self.audit is None else audit_charts(self.audit, self.states)
         if self.beside is not None:
             run, audit = self.beside
             names = shown(self.main.row, 40), shown(run.row, 40)
@@ -69,6 +72,8 @@ def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
     runs = read_runs(folders)
     main = foremost(runs)
     signals.check()
+    if not isinstance(settings_of(main.folder), RunConfig):
+        return Report(runs, main, None)
     other = counterpart(runs, main)
     audit = audit_run(main.folder)
     return Report(
@@ -93,7 +98,8 @@ def write_report(report: Report, out: Path) -> Path:
         raise UsageError(f"{index} is not a report of ours and stays; choose another --out.")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        write_table(report.audit, out / "audit.csv")
+        if report.audit is not None:
+            write_table(report.audit, out / "audit.csv")
         write_atomically(index, page)
     except OSError as error:
         raise UsageError(f"Cannot write the report to {out}: {error.strerror}.") from error
@@ -136,8 +142,7 @@ def render(report: Report) -> str:
 
 def _content(report: Report) -> dict[str, Any]:
     """Everything that the page says, by name."""
-    audit, main, charts = report.audit, report.main, report.charts
-    found = suspects(audit, report.texts)
+    main, charts = report.main, report.charts
     return {
         "version": __version__,
         "run_name": shown(main.folder.name),
@@ -146,16 +151,25 @@ def _content(report: Report) -> dict[str, Any]:
         "measure": report.measure,
         "beside": "" if report.beside is None else shown(report.beside[0].folder.name),
         "headline": headline(report),
-        "summary": audit.summary(),
-        "class_rows": [{**row, "class": shown(row["class"])} for row in audit.class_rows()],
         "charts": {chart.key: chart for chart in charts},
         "drawings": {c.key: {"data": c.data, "layout": c.layout} for c in charts},
+        "environment": json.dumps(main.environment, indent=2),
+        "bibtex": bibtex(run.result["method"] for run in report.runs),
+        "audited": report.audit is not None,
+        **({} if report.audit is None else _findings(report.audit, report.texts)),
+    }
+
+
+def _findings(audit: Audit, texts: Texts | None) -> dict[str, Any]:
+    """What the page says of the labels."""
+    found = suspects(audit, texts)
+    return {
+        "summary": audit.summary(),
+        "class_rows": [{**row, "class": shown(row["class"])} for row in audit.class_rows()],
         "suspects": found,
         "texts": bool(found and found[0]["evidence"].columns),
         "given_labels": sorted({s["given"] for s in found}),
         "suggested_labels": sorted({s["suggested"] for s in found}),
-        "environment": json.dumps(main.environment, indent=2),
-        "bibtex": bibtex(run.result["method"] for run in report.runs),
     }
 
 

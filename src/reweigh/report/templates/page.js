@@ -5,13 +5,16 @@ const byId = (id) => document.getElementById(id);
 const drawings = JSON.parse(byId("drawings").textContent);
 const config = { responsive: true, displayModeBar: false };
 
+let printing = false;  // on white paper, also from a dark screen
+
 function themed(layout) {
   const style = getComputedStyle(document.documentElement);
-  const line = style.getPropertyValue("--line").trim();
+  const line = printing ? "#bbb" : style.getPropertyValue("--line").trim();
+  const ink = printing ? "#000" : style.getPropertyValue("--ink").trim();
   const axis = (own) => Object.assign({ gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true }, own);
   return Object.assign({ height: 340, margin: { l: 50, r: 14, t: 10, b: 46 } }, layout, {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { color: style.getPropertyValue("--ink").trim(), family: "system-ui, sans-serif", size: 12 },
+    font: { color: ink, family: "system-ui, sans-serif", size: 12 },
     legend: { orientation: "h", y: -0.3, yanchor: "top" },
     xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis),
   });
@@ -25,6 +28,8 @@ function draw() {
 }
 draw();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+addEventListener("beforeprint", () => { printing = true; draw(); });
+addEventListener("afterprint", () => { printing = false; draw(); });
 
 // Suspicious samples: filter, sort, download what is shown.
 const list = byId("suspects");
