@@ -94,11 +94,14 @@ def everything(folder: Path) -> dict[str, Any]:
 
 def _size(folder: Path) -> int:
     with np.load(folder / "samples.npz") as stored:
-        return len(stored["labels"])
+        return len(stored["ids"])
+
+
+_TIMES = ("train_seconds", "tokens/s")
 
 
 def _timeless(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "train_seconds"}
+    return {name: value for name, value in row.items() if name not in _TIMES}
 
 
 def assert_same(a: Any, b: Any, where: str = "run") -> None:

@@ -55,3 +55,22 @@ def test_a_finished_folder_is_read_back_without_its_unfinished_runs(tmp_path: Pa
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no finished run"):
         read_comparison(tmp_path)
+
+
+def test_translators_have_both_bleu_scores_of_every_test_set(tmp_path: Path) -> None:
+    def row(method: str, seed: int, bleu: float, seconds: float) -> dict:
+        scores = {"last": [bleu, bleu - 1], "best_by_trusted": [bleu + 1, bleu]}
+        return {
+            "method": method, "seed": seed, "train_seconds": seconds, "noise_auroc": None,
+            "tests": {"test_2016": scores}, "signature": "tok:13a",
+        }  # fmt: skip
+
+    rows = [row("pretrained", 0, 20.0, 90), row("uniform", 0, 30.0, 2), row("uniform", 1, 32.0, 2)]
+    table = Comparison(with_cost(rows), {}, tmp_path).table()
+    heads = [str(column.header) for column in table.columns]
+    assert heads[2:4] == ["test_2016, last", "test_2016, best by trusted"]
+    cells = [list(column.cells) for column in table.columns]
+    assert cells[2] == ["20.00 (19.00)", "31.00 ± 1.41 (30.00)"]
+    assert cells[4] == ["–", "1.00"]  # what all begin from is nobody's cost
+    assert "multi-bleu.perl" in str(table.caption)
+    assert "tok:13a" in str(table.caption)

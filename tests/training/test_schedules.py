@@ -133,3 +133,16 @@ def test_names_can_be_checked_without_loading_torch():
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_inverse_sqrt_warms_up_in_steps_and_falls_like_the_root():
+    at = multiplier("inverse-sqrt:100", epochs=3, steps_per_epoch=1000)
+    assert [at(step) for step in (0, 49, 99, 399, 9999)] == pytest.approx([0.01, 0.5, 1, 0.5, 0.1])
+    with pytest.raises(UsageError, match="needs steps of warm-up"):
+        multiplier("inverse-sqrt:0", 1, 1)
+
+
+def test_a_run_of_so_many_steps_ends_its_schedule_with_them():
+    at = multiplier("cosine", epochs=2, steps_per_epoch=50, steps=60)
+    assert at(30) == pytest.approx(0.5)
+    assert at(60) == 0

@@ -5,6 +5,8 @@ in the source, second in the target (as in German subordinate clauses).
 from pathlib import Path
 from random import Random
 
+from reweigh.config import TranslationConfig, read_config
+
 WHO = {"kind": "child", "hund": "dog", "katze": "cat", "frau": "woman", "mann": "man"}
 VERB = {"sieht": "sees", "sucht": "seeks", "ruft": "calls", "kennt": "knows"}
 HOW = {"heute": "today", "gern": "gladly", "oft": "often", "nie": "never"}
@@ -51,3 +53,14 @@ TOY = (
     "threads=1",
 )
 """Settings of a run on it that takes seconds."""
+
+
+def toy(folder: Path, *assignments: str) -> TranslationConfig:
+    """Settings of a run on the toy text in `folder`, changed as told."""
+    config = read_config(None, {}, [*TOY, f"data.name={folder}", *assignments])
+    assert isinstance(config, TranslationConfig)
+    return config
+
+
+TUNE = ("training.optimizer=sgd", "training.lr=1e-3", "training.schedule=constant")
+"""Fine-tuning as the paper does it."""

@@ -19,6 +19,19 @@ class Detection(TypedDict):
     f1: float
 
 
+def ranking(wrong: NDArray[np.bool_], quality: NDArray[np.float32]) -> dict[str, float] | None:
+    """How well low quality finds what is `wrong` (n,); None where all is right, or all wrong."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    if wrong.all() or not wrong.any():
+        return None
+    return {
+        "wrong": int(wrong.sum()),
+        "auroc": float(roc_auc_score(wrong, -quality)),
+        "average_precision": float(average_precision_score(wrong, -quality)),
+    }
+
+
 def detection(
     wrong: NDArray[np.bool_], quality: NDArray[np.float32], issues: NDArray[np.bool_]
 ) -> Detection | None:

@@ -64,4 +64,3 @@ def _pass(task: Classification, last_layer: nn.Module, positions: Tensor) -> tup
     finally:
         handle.remove()
     return p, seen[-1].flatten(1).float()
-

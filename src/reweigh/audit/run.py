@@ -12,11 +12,11 @@ from reweigh.audit.detection import Detection, detection
 from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
 from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, mean_weights
-from reweigh.config import RunConfig, read_config
+from reweigh.config import RunConfig, Settings, read_config
 from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import DataError, UsageError
-from reweigh.methods import method_for
+from reweigh.methods import AnyProblem, method_for
 from reweigh.training import signals
 from reweigh.training.result import RESULT
 from reweigh.training.run import set_up_torch
@@ -91,7 +91,7 @@ def audit_run(folder: Path) -> Audit:
     signals.check()
     _refuse_changed(folder, config, problem)
     seen = look(config, problem, folder / "best.safetensors")
-    return judge(problem, _weights(folder, config, problem), seen)
+    return judge(problem, weights_of(folder, config, problem), seen)
 
 
 def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:
@@ -126,7 +126,7 @@ def _config(folder: Path) -> RunConfig:
         raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
     config = read_config(folder / "config.toml")
     if not isinstance(config, RunConfig):
-        raise UsageError(f"{folder} is a run of {config.task}; an audit needs labels of classes.")
+        raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
     return config
 
 
@@ -145,7 +145,7 @@ def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
         )
 
 
-def _weights(folder: Path, config: RunConfig, problem: Problem) -> NDArray[np.float32] | None:
+def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[np.float32] | None:
     """The last epochs' weights (epochs, n); None where nobody weighed these samples.
 
     A method may train on more than the doubtful samples: those come first.

@@ -1,7 +1,8 @@
 """The audit as a table on disk, with cleanlab's column names."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,16 @@ CHUNK = 100_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
+Columns = Callable[[slice], dict[str, NDArray[Any]]]
+"""The columns of some rows, by name and in order."""
+
+
 def write_table(audit: Audit, path: Path) -> None:
+    """Write one row a label."""
+    write_columns(partial(_columns, audit), len(audit.samples), path)
+
+
+def write_columns(columns: Columns, size: int, path: Path) -> None:
     """Write one row a sample to a `.csv` or `.parquet` file, whole or not at all."""
     writers = {".csv": _write_csv, ".parquet": _write_parquet}
     if path.suffix.lower() not in writers:
@@ -29,7 +39,7 @@ def write_table(audit: Audit, path: Path) -> None:
     signals.check()
     try:
         with replacing(path) as beside:
-            writers[path.suffix.lower()](audit, beside)
+            writers[path.suffix.lower()](columns, size, beside)
     except OSError as error:
         raise UsageError(f"Cannot write {path}: {error.strerror or error}.") from error
 
@@ -60,13 +70,13 @@ def _parts(size: int) -> Iterator[slice]:
     return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
 
 
-def _write_csv(audit: Audit, path: Path) -> None:
+def _write_csv(columns: Columns, size: int, path: Path) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(COLUMNS)
-        for part in _parts(len(audit.samples)):
+        rows.writerow(columns(slice(0, 0)))
+        for part in _parts(size):
             signals.check()
-            rows.writerows(zip(*map(_cells, _columns(audit, part).values()), strict=True))
+            rows.writerows(zip(*map(_cells, columns(part).values()), strict=True))
 
 
 def _cells(column: NDArray[Any]) -> list[Any]:
@@ -78,7 +88,7 @@ def _cells(column: NDArray[Any]) -> list[Any]:
     return column.tolist()
 
 
-def _write_parquet(audit: Audit, path: Path) -> None:
+def _write_parquet(columns: Columns, size: int, path: Path) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -87,5 +97,5 @@ def _write_parquet(audit: Audit, path: Path) -> None:
             "Writing Parquet needs pyarrow, which is not installed; "
             "run `pip install 'reweigh[tables]'`, or name a .csv file."
         ) from None
-    columns = _columns(audit, slice(0, len(audit.samples)))
-    pq.write_table(pa.table({name: pa.array(column) for name, column in columns.items()}), path)
+    whole = columns(slice(0, size))
+    pq.write_table(pa.table({name: pa.array(column) for name, column in whole.items()}), path)

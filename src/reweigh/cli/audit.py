@@ -60,7 +60,16 @@ def audit(
     reweigh audit runs/photos --second-pass drop
 
     reweigh audit runs/photos --fail-above 100 --json > audit.json
+
+    Of a translation run all sentence pairs are ranked by the same score; how
+    many are wrong is not estimated.
     """
+    from reweigh.training.run import settings_of
+
+    if settings_of(run).task == "translation":
+        _audit_pairs(run, out, fail_above is not None or second_pass is not None, as_json)
+        return
+
     from reweigh.audit.run import audit_run
     from reweigh.audit.table import write_table
     from reweigh.training import signals
@@ -85,6 +94,51 @@ def audit(
     if fail_above is not None and summary["issues"] > fail_above:
         screen.complain(f"{summary['issues']} label issues are more than {fail_above}.")
         raise typer.Exit(TOO_MANY)
+
+
+def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) -> None:
+    """Rank the pairs of a translation run."""
+    from reweigh.audit.pairs import audit_pairs
+    from reweigh.audit.table import write_columns
+    from reweigh.config import TranslationConfig
+    from reweigh.errors import UsageError
+    from reweigh.training import signals
+    from reweigh.training.run import settings_of
+
+    if asks_more:
+        raise UsageError(
+            "--fail-above and --second-pass need a number of issues, and how many sentence pairs are "
+            "wrong is not estimated: cut the ranking where you want."
+        )
+    config, path = settings_of(run), out or run / "audit.csv"
+    assert isinstance(config, TranslationConfig)
+    with signals.listening():
+        found = audit_pairs(run, config)
+        write_columns(found.columns, len(found), path)
+    summary = {**found.summary(), "table": str(path)}
+    if as_json:
+        screen.show_json(summary)
+        return
+    for part in _pair_parts(summary):
+        screen.show(part)
+
+
+def _pair_parts(summary: dict[str, Any]) -> list[Any]:
+    """The worst pairs, then the figures."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("quality", "source", "target", title=f"the worst of {summary['pairs']:,} pairs")
+    for row in summary["worst"]:
+        table.add_row(f"{row['label_quality']:.3f}", escape(row["source"]), escape(row["target"]))
+    lines = [f"Every pair's score: {summary['table']}"]
+    if (truth := summary["detection"]) is not None:
+        lines.insert(
+            0,
+            f"Against planted noise ({truth['wrong']:,} pairs): AUROC {truth['auroc']:.3f}, "
+            f"average precision {truth['average_precision']:.3f}.",
+        )
+    return [table, *lines]
 
 
 def _parts(summary: dict[str, Any]) -> list[Any]:

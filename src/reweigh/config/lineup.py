@@ -39,15 +39,11 @@ LINEUP: dict[str, MethodConfig] = {
 PRETRAINED = "pretrained"
 """The row of the student that all others begin from, where a comparison fine-tunes."""
 
-TRANSLATION = (
-    "uniform",
-    "trusted-only",
-    "trusted-mixed",
-    "l2t-data",
-    "meta-weight-net",
-    "deep-linear",
-    "deep",
-)
+TRANSLATION: dict[str, MethodConfig] = {
+    **{name: LINEUP[name] for name in ("uniform", "trusted-only", "trusted-mixed", "l2t-data")},
+    **{name: LINEUP[name] for name in ("meta-weight-net", "deep-linear")},
+    "deep": LINEUP["deep-agreement"],
+}
 """What `all` means for translation; every other row that makes sense of pairs can be named."""
 
 BUDGETS = {
@@ -67,7 +63,7 @@ def choose(text: str, task: str = "classification") -> dict[str, MethodConfig]:
             raise UsageError(f"No method {name!r} to compare; did you mean {' or '.join(near)}?")
         if task == "translation" and (why := REFUSED.get(LINEUP[name].name)):
             raise UsageError(f"The method {name} cannot weigh sentence pairs: {why}.")
-    return {name: LINEUP[name] for name in names}
+    return {name: every.get(name, LINEUP[name]) for name in names}
 
 
 def tuned(runs: list[tuple[str, Settings]], pretraining: Settings) -> list[tuple[str, Settings]]:

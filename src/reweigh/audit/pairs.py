@@ -1,0 +1,110 @@
+r"""The audit of a translation run: which sentence pairs are hardly translations of each other.
+
+The same two witnesses as for labels (`quality`): the teacher, by the rank r of a pair's mean weight
+over the last epochs, and the student, by the probability of a target token, $p_i = e^{-\ell_i}$ with
+ℓ the mean token loss: $q_i = (r_i + p_i) / 2$, and $q_i = p_i$ where nobody gave weights. There are
+no classes to count confident samples in, so how many pairs are wrong is not estimated: the table
+is a ranking.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reweigh.audit.detection import ranking
+from reweigh.audit.quality import mean_weights, weight_ranks
+from reweigh.audit.run import weights_of
+from reweigh.config import TranslationConfig
+from reweigh.config.methods import UniformConfig
+from reweigh.errors import DataError, UsageError
+from reweigh.methods import method_for
+from reweigh.text.codec import Codec
+from reweigh.text.corpus import Corpus
+from reweigh.text.token_batches import in_order
+from reweigh.training import signals
+from reweigh.training.result import RESULT
+from reweigh.training.run import set_up_torch
+from reweigh.training.tasks.translation import Translation
+from reweigh.training.workshop import choose_device
+
+SHOWN = 10
+"""Pairs in the summary, the most suspicious first."""
+
+
+@dataclass(frozen=True)
+class PairAudit:
+    """What is to be said of every training pair, in the order of the training set."""
+
+    corpus: Corpus
+    codec: Codec
+    weight: NDArray[np.float32]  # (n,), mean of the last epochs, 1 on average; NaN without
+    loss: NDArray[np.float32]  # (n,), of a target token
+    quality: NDArray[np.float32]  # (n,)
+    changed: NDArray[np.bool_] | None  # (n,), by planted noise
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    def columns(self, part: slice) -> dict[str, NDArray[Any]]:
+        """Columns of the table for some pairs; sentences as the student reads them."""
+        positions = range(len(self))[part]
+        return {
+            "index": np.asarray(positions),
+            "id": self.corpus.ids[part],
+            "source": np.array([self._words(self.corpus.source[k]) for k in positions], str),
+            "target": np.array([self._words(self.corpus.target[k]) for k in positions], str),
+            "label_quality": self.quality[part],
+            "weight": self.weight[part],
+            "loss": self.loss[part],
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """For programs: the worst pairs, and how well noise was found where it was planted."""
+        worst = np.argsort(self.quality, kind="stable")[:SHOWN].tolist()
+        rows = [{k: v[0].item() for k, v in self.columns(slice(i, i + 1)).items()} for i in worst]
+        finite = [{k: None if v != v else v for k, v in row.items()} for row in rows]
+        truth = None if self.changed is None else ranking(self.changed, self.quality)
+        return {"pairs": len(self), "worst": finite, "detection": truth}
+
+    def _words(self, numbers: NDArray[np.int32]) -> str:
+        return " ".join(self.codec.decode_words(numbers.tolist()))
+
+
+def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
+    """Audit the training pairs of the run in `folder`; one pass of its student over them."""
+    if not (folder / RESULT).is_file():
+        raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
+    set_up_torch(config)
+    problem = Translation.prepare(config)
+    task = Translation(config, problem, method_for(UniformConfig()), choose_device(config.device))
+    task.begin_from(folder / "best.safetensors")
+    weights = weights_of(folder, config, problem)
+    loss = pair_losses(task)
+    p = np.exp(-loss)
+    n = len(problem.train)
+    if weights is not None and weights.shape[1] != n:
+        raise DataError(f"{folder} weighed other pairs than {config.data.name} gives; train again.")
+    return PairAudit(
+        corpus=problem.train,
+        codec=problem.codec,
+        weight=np.full(n, np.nan, np.float32) if weights is None else mean_weights(weights),
+        loss=loss,
+        quality=p if weights is None else (weight_ranks(weights) + p) / 2,
+        changed=problem.changed,
+    )
+
+
+@torch.no_grad()
+def pair_losses(task: Translation) -> NDArray[np.float32]:
+    """Mean token loss of every training pair, (n,), in evaluation mode."""
+    task.student.eval()
+    losses = np.empty(task.size, np.float32)
+    for positions in in_order(task.train, task.config.training.max_tokens):
+        signals.check()
+        batch = task.batch(positions, 0)
+        losses[positions.numpy()] = task.per_sample_loss(task.student, batch).float().cpu().numpy()
+    return losses

@@ -1,0 +1,57 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.training.toy_text import toy, write_toy
+from typer.testing import CliRunner
+
+from reweigh.audit.pairs import PairAudit, audit_pairs
+from reweigh.cli.app import app
+from reweigh.training.progress import SilentProgress
+from reweigh.training.run import train
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory) -> tuple[Path, PairAudit]:
+    torch.set_num_threads(1)
+    place = tmp_path_factory.mktemp("pairs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(place))
+        config = toy(
+            write_toy(place / "text"), "data.noise=mask:0.3:0.3", "training.epochs=6",
+            "method.name=deep", "method.every=5",
+        )  # fmt: skip
+        train(config, place / "run", SilentProgress())
+        return place / "run", audit_pairs(place / "run", config)
+
+
+def test_masked_pairs_have_low_quality(audited) -> None:
+    _, found = audited
+    assert ((found.quality >= 0) & (found.quality <= 1)).all()
+    summary = found.summary()
+    assert summary["detection"]["auroc"] > 0.85
+    assert summary["detection"]["wrong"] == found.changed.sum()
+    worst = [row["source"] + row["target"] for row in summary["worst"]]
+    assert sum("<MASK>" in text for text in worst) >= 8
+
+
+def test_the_table_has_the_sentences(audited, monkeypatch) -> None:
+    run, found = audited
+    monkeypatch.setenv("XDG_CACHE_HOME", str(run.parent))
+    shown = CliRunner().invoke(app, ["audit", str(run)])
+    assert shown.exit_code == 0, shown.output
+    assert "Against planted noise" in shown.stdout
+    rows = list(csv.DictReader((run / "audit.csv").open()))
+    assert len(rows) == len(found)
+    assert len(rows[0]["source"].split()) >= 4
+    np.testing.assert_allclose(
+        [float(row["label_quality"]) for row in rows], found.quality, rtol=1e-4
+    )
+
+
+def test_numbers_of_issues_are_refused(audited) -> None:
+    run, _ = audited
+    result = CliRunner().invoke(app, ["audit", str(run), "--fail-above", "3"])
+    assert "how many sentence pairs are wrong is not estimated" in str(result.exception)

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from reweigh.config import RunConfig, TranslationConfig, read_config, run_id, to_toml
+from reweigh.config.lineup import PRETRAINED, choose, folder_name, tuned
+from reweigh.errors import UsageError
+
+
+def translation(*assignments: str) -> TranslationConfig:
+    config = read_config(None, {"task": "translation"}, assignments)
+    assert isinstance(config, TranslationConfig)
+    return config
+
+
+def test_settings_come_back_from_toml(tmp_path: Path) -> None:
+    config = translation("data.noise=mask:0.1:0.15", "student.start=runs/a", "training.updates=9")
+    (tmp_path / "c.toml").write_text(to_toml(config))
+    assert read_config(tmp_path / "c.toml") == config
+
+
+def test_keys_of_the_other_task_are_unknown() -> None:
+    with pytest.raises(UsageError, match=r"unknown key data\.trusted_per_class"):
+        translation("data.trusted_per_class=3")
+    with pytest.raises(UsageError, match=r"unknown key training\.max_tokens"):
+        read_config(None, {}, ["training.max_tokens=3"])
+    with pytest.raises(UsageError, match="did you mean translation"):
+        read_config(None, {"task": "translate"})
+
+
+@pytest.mark.parametrize("noise", ["mask", "mask:2", "mask:0.1:x", "flip:0.4", "mask:0.1:0.2:0.3"])
+def test_noise_is_none_or_mask(noise: str) -> None:
+    with pytest.raises(UsageError, match="expected none, mask:P or mask:P:Q"):
+        translation(f"data.noise={noise}")
+
+
+def test_updates_are_the_length_where_they_are_given() -> None:
+    assert translation("training.epochs=3").training.length(10) == (3, 30)
+    assert translation("training.updates=25").training.length(10) == (3, 25)
+
+
+def test_rows_begin_from_one_run_per_seed() -> None:
+    tune, before = translation("training.optimizer=sgd"), translation("training.epochs=2")
+    rows = [
+        (name, tune.model_copy(update={"method": method, "seed": seed}))
+        for name, method in choose("uniform,deep", "translation").items()
+        for seed in (0, 1)
+    ]
+    runs = tuned(rows, before)
+    assert [(name, c.seed) for name, c in runs[:2]] == [(PRETRAINED, 0), (PRETRAINED, 1)]
+    homes = {c.seed: folder_name(name, c) for name, c in runs[:2]}
+    for name, config in runs[2:]:
+        assert isinstance(config, TranslationConfig)
+        assert name in ("uniform", "deep")
+        assert config.student.start == homes[config.seed]
+    assert len({run_id(c) for _, c in runs}) == 6
+    with pytest.raises(UsageError, match="--pretrain is for task"):
+        tuned([("uniform", RunConfig())], before)
+
+
+def test_rows_for_pairs() -> None:
+    assert next(iter(choose("all", "translation"))) == "uniform"
+    assert "focal" not in choose("all", "translation")
+    with pytest.raises(UsageError, match="focal-2 cannot weigh sentence pairs"):
+        choose("uniform,focal-2", "translation")
