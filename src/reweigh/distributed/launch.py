@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from reweigh.errors import LostProcess
 
@@ -33,7 +34,10 @@ def joined(device: str) -> Iterator[None]:
     if on_gpus:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     backend = "cpu:gloo,cuda:nccl" if on_gpus else "gloo"
-    dist.init_process_group(backend, timeout=TIMEOUT)
+    store, rank, world = next(rendezvous("env://", timeout=TIMEOUT))
+    # the launcher's store outlives a restart, with the addresses of processes that are gone
+    fresh = dist.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)  # pyright: ignore[reportPrivateImportUsage] (public by its documentation)
+    dist.init_process_group(backend, store=fresh, rank=rank, world_size=world, timeout=TIMEOUT)
     try:
         yield
     finally:
