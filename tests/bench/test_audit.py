@@ -86,3 +86,9 @@ def test_what_is_stored_is_shown_without_computing(tmp_path: Path) -> None:
     assert len(json.loads(answer.stdout)["cells"]) == 1
     with pytest.raises(DataError, match="no result yet"):
         read_cells(tmp_path / "none")
+
+
+def test_the_page_holds_the_tables_of_what_is_stored() -> None:
+    """Made by `reweigh bench audit --stored --markdown`."""
+    root = Path(__file__).parents[2]
+    assert markdown(read_cells(root / "results/audit")) in (root / "docs/audit.md").read_text()
