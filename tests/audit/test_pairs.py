@@ -43,7 +43,7 @@ def test_the_table_has_the_sentences(audited, monkeypatch) -> None:
     shown = CliRunner().invoke(app, ["audit", str(run)])
     assert shown.exit_code == 0, shown.output
     assert "Against planted noise" in shown.stdout
-    rows = list(csv.DictReader((run / "audit.csv").open()))
+    rows = list(csv.DictReader((run / "audit.csv").read_text().splitlines()))
     assert len(rows) == len(found)
     assert len(rows[0]["source"].split()) >= 4
     np.testing.assert_allclose(

@@ -1,11 +1,14 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.training.small import TINY
+from tests.training.toy_text import TUNE, toy, write_toy
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
+from reweigh.config import to_toml
 from reweigh.config.lineup import LINEUP
 from reweigh.errors import UsageError
 
@@ -75,3 +78,30 @@ def test_jobs_arrive(tmp_path: Path, monkeypatch) -> None:
         with pytest.raises(UsageError, match="enough"):
             compare("--methods", "uniform", "--out", str(tmp_path), *options)
     assert asked == [1, 3]
+
+
+def test_translators_begin_from_one_run_per_seed(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = write_toy(tmp_path / "text", train=80, held_out=20)
+    (tmp_path / "before.toml").write_text(
+        to_toml(toy(text, "data.trusted=10", "training.epochs=2"))
+    )
+    tune = toy(text, "data.trusted=10", "training.updates=3", *TUNE)
+    (tmp_path / "tune.toml").write_text(to_toml(tune))
+    command = [
+        *("compare", str(tmp_path / "tune.toml"), "--pretrain", str(tmp_path / "before.toml")),
+        *("--methods", "uniform,deep", "--seeds", "1", "--json", "-q", "--threads", "1"),
+    ]
+    first = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "a")])
+    assert first.exit_code == 0, first.output
+    rows = json.loads(first.stdout)["rows"]
+    assert [row["method"] for row in rows] == ["pretrained", "uniform", "deep"]
+    assert all(set(row["tests"]["test"]) == {"last", "best_by_trusted"} for row in rows)
+    shutil.move(tmp_path / "a", tmp_path / "b")
+    shutil.rmtree(next((tmp_path / "b").glob("deep_*")))
+    again = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "b")])
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["rows"][2]["bleu_last"] == rows[2]["bleu_last"]
+    shown = CliRunner().invoke(app, ["table", str(tmp_path / "b"), "--markdown"]).stdout
+    assert "| test, last | test, best by trusted |" in shown
+    assert shown.index("pretrained") < shown.index("uniform")

@@ -93,7 +93,7 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
         codec=problem.codec,
         weight=np.full(n, np.nan, np.float32) if weights is None else mean_weights(weights),
         loss=loss,
-        quality=p if weights is None else (weight_ranks(weights) + p) / 2,
+        quality=p if weights is None else ((weight_ranks(weights) + p) / 2).astype(np.float32),
         changed=problem.changed,
     )
 
