@@ -135,3 +135,19 @@ def test_it_works_with_nothing_to_suspect(browser, tmp_path: Path) -> None:
     seen = visit(browser, replace(made, audit=clean), tmp_path)
     assert seen.page.is_visible("#none-found")
     assert seen.complaints == []
+
+
+def test_texts_of_samples_are_searched_and_downloaded(browser, tmp_path: Path) -> None:
+    made = report()
+    sentences = np.array([f"=sentence {i} <b>{i % 2}</b>" for i in range(300)])
+    seen = visit(browser, replace(made, texts={"source": sentences}), tmp_path)
+    seen.page.fill("#search", "<B>1</B>")
+    odd = [int(card["id"]) for card in cards(seen.page)]
+    assert odd
+    assert all(i % 2 for i in odd)
+    with seen.page.expect_download() as download:
+        seen.page.click("#download")
+    with open(download.value.path(), newline="", encoding="utf-8") as file:
+        rows = {int(row["id"]): row["source"] for row in csv.DictReader(file)}
+    assert rows == {i: f"'=sentence {i} <b>1</b>" for i in odd}
+    assert seen.complaints == []
