@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
+ALIKE = {"RAY_worker_niceness": "0"}  # a busy machine would starve Ray's workers, nice by 15
 
 
 def free_port() -> int:
@@ -121,7 +122,15 @@ def ray(folder: Path, nodes: int = 2) -> Iterator[tuple[str, list]]:
             options = alone if not i else alone[:2]
             machines.append(
                 start(
-                    log, *command, *where, *ports, *kept, *options, "--node-ip-address", "127.0.0.1"
+                    log,
+                    *command,
+                    *where,
+                    *ports,
+                    *kept,
+                    *options,
+                    "--node-ip-address",
+                    "127.0.0.1",
+                    **ALIKE,
                 )
             )
             wait_for(log, "Ray runtime started")

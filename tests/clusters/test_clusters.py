@@ -25,7 +25,7 @@ needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="Dask i
 slow = pytest.mark.slow
 
 RUNS = [
-    (name, settings(f"method.name={name}", f"seed={seed}", "training.epochs=40"))
+    (name, settings(f"method.name={name}", f"seed={seed}", "training.epochs=60"))
     for name in ("uniform", "focal")
     for seed in range(3)
 ]
@@ -41,9 +41,13 @@ class Heard(SilentProgress):
 
 
 def checkpointed(folder: Path) -> bool:
-    """Two runs are under way, and have been saved."""
-    begun = [p.parent for p in folder.glob("*/checkpoints") if any(p.glob("step_*"))]
+    """Two runs are under way, and have been saved several times."""
+    begun = [rows.parent for rows in folder.glob("*/metrics.jsonl") if _lines(rows) > 4]
     return sum(not (home / "result.json").exists() for home in begun) >= 2
+
+
+def _lines(file: Path) -> int:
+    return file.read_text().count("\n")
 
 
 def table_with_a_loss(folder: Path, cluster: str, lose: Callable[[], None]) -> Comparison:
@@ -51,7 +55,7 @@ def table_with_a_loss(folder: Path, cluster: str, lose: Callable[[], None]) -> C
     lost: list[bool] = []
 
     def watch() -> None:
-        end = time.monotonic() + 200
+        end = time.monotonic() + 250
         while time.monotonic() < end and not checkpointed(folder):
             time.sleep(0.01)
         lost.append(checkpointed(folder))

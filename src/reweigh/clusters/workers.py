@@ -6,8 +6,9 @@ Ray returns nothing before the last run is over, deals runs out to workers blind
 of them when one worker dies.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Any, Protocol
 
 from reweigh.errors import ReweighError, UsageError
@@ -41,11 +42,12 @@ class Workers(Protocol):
 @contextmanager
 def hired(cluster: str) -> Iterator[Workers]:
     """The workers that `--cluster` names: `ray`, `ray://HOST:PORT` or `dask://HOST:PORT`."""
-    workers = _hire(cluster)
-    try:
-        yield workers
-    finally:
-        workers.close()
+    with redirect_stdout(sys.stderr):  # what a cluster's library prints is no result
+        workers = _hire(cluster)
+        try:
+            yield workers
+        finally:
+            workers.close()
 
 
 def _hire(cluster: str) -> Workers:
