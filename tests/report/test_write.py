@@ -132,13 +132,18 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
     ]
     made = report()
     runs = [replace(made.runs[0], row=r["method"], result=r) for r in results]
-    translated = Report(runs, runs[1], None)
+    worst = {"id": 7, "source": "<b>ein</b> Hund", "target": "a <MASK>", "label_quality": 0.1}
+    pairs = [worst | {"weight": None, "loss": 3.0}]
+    translated = Report(runs, runs[1], None, pairs=pairs)
     assert headline(translated) == "deep reaches a BLEU of 33.0; plain training 30.0."
     assert [row["method"] for row in translated.rows] == ["deep", "uniform"]
     assert foremost(runs) is runs[1]
     page = render(translated)
     assert "BLEU (last epoch)" in page
     assert 'id="samples"' not in page
+    assert (
+        '<td class="name">&lt;b&gt;ein&lt;/b&gt; Hund</td><td class="name">a &lt;MASK&gt;' in page
+    )
     assert set(drawings(page)) == {"methods", "trusted-error", "train-loss", "effective-share"}
     with pytest.raises(UsageError, match="different kinds"):
         measure_of([results[0], made.runs[0].result])

@@ -15,7 +15,7 @@ from reweigh.config import RunConfig
 from reweigh.errors import UsageError
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
-from reweigh.report.evidence import Texts, texts_of
+from reweigh.report.evidence import LONGEST, Texts, texts_of
 from reweigh.report.measures import Measure, measure_of
 from reweigh.report.runs import Run, counterpart, foremost, read_runs, table
 from reweigh.report.sample_charts import audit_charts, side_by_side
@@ -27,6 +27,7 @@ from reweigh.training.replacing import write_atomically
 from reweigh.training.run import settings_of
 
 INDEX = "index.html"
+SIDES = ("source", "target")
 BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
 MARK = '<meta name="generator" content="reweigh report">'
 
@@ -44,6 +45,8 @@ class Report:
     beside: tuple[Run, Audit] | None = None
     """A run whose teacher sees something else, to compare with."""
     states: How = "pca"
+    pairs: Sequence[dict[str, Any]] = ()
+    """The most suspicious sentence pairs of a run that translates."""
 
     @property
     def measure(self) -> Measure:
@@ -72,8 +75,11 @@ def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
     runs = read_runs(folders)
     main = foremost(runs)
     signals.check()
-    if not isinstance(settings_of(main.folder), RunConfig):
-        return Report(runs, main, None)
+    config = settings_of(main.folder)
+    if not isinstance(config, RunConfig):
+        from reweigh.audit.pairs import audit_pairs  # a Transformer, for those who translate
+
+        return Report(runs, main, None, pairs=audit_pairs(main.folder, config).summary()["worst"])
     other = counterpart(runs, main)
     audit = audit_run(main.folder)
     return Report(
@@ -156,6 +162,9 @@ def _content(report: Report) -> dict[str, Any]:
         "environment": json.dumps(main.environment, indent=2),
         "bibtex": bibtex(run.result["method"] for run in report.runs),
         "audited": report.audit is not None,
+        "pairs": [
+            row | {side: shown(row[side], LONGEST) for side in SIDES} for row in report.pairs
+        ],
         **({} if report.audit is None else _findings(report.audit, report.texts)),
     }
 
