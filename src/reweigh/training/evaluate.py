@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from reweigh.distributed.group import gathered, own_part, world
 from reweigh.training import signals
+from reweigh.training.evaluating import evaluating
 from reweigh.training.pool import Pool
 
 CHUNK = 1000
@@ -32,17 +33,12 @@ def _of_every_sample(student: nn.Module, pool: Pool, answer: Forward) -> Tensor:
     """
     own = own_part(torch.arange(len(pool), device=pool.labels.device))
     chunks = max(1, math.ceil(len(pool) / world() / CHUNK))
-    modes = {m: m.training for m in student.modules()}
-    student.eval()
-    try:
-        parts = []
+    parts = []
+    with evaluating(student):
         for positions in own.tensor_split(chunks):
             signals.check()
             x, _ = pool.batch(positions, train=False)
             parts.append(answer(student, x))
-    finally:
-        for module, training in modes.items():
-            module.training = training
     return gathered(torch.cat(parts))
 
 

@@ -1,7 +1,6 @@
 """How well a student translates: its loss on held-out pairs, and BLEU of what it writes."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -16,6 +15,7 @@ from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus, HeldOut, Ragged
 from reweigh.text.token_batches import in_order
 from reweigh.training import signals
+from reweigh.training.evaluating import evaluating
 
 Scores = dict[str, Bleu]
 
@@ -26,7 +26,7 @@ def held_out_loss(
 ) -> tuple[float, float]:
     """−log p of a target token on average, and the share of tokens that are the likeliest."""
     totals = torch.zeros(3, dtype=torch.float64, device=device)  # loss, right, tokens
-    with _evaluating(student):
+    with evaluating(student):
         for positions in in_order(corpus, max_tokens):
             signals.check()
             batch = corpus.batch(positions, device)
@@ -88,15 +88,3 @@ def translations(
 def sources_alone(rows: Sequence[Sequence[int]]) -> Corpus:
     """Sentences to translate as a corpus whose targets are empty."""
     return Corpus(Ragged.of(rows), Ragged.of([[] for _ in rows]), np.arange(len(rows)))
-
-
-@contextmanager
-def _evaluating(student: nn.Module) -> Iterator[None]:
-    """Inside, the student is in evaluation mode; afterwards in the mode that it was in."""
-    modes: dict[nn.Module, bool] = {m: m.training for m in student.modules()}
-    student.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training
