@@ -130,7 +130,9 @@ class Reweigher:
                 self.teacher_optimizer = teacher_optimizer or torch.optim.Adam(
                     [p for p in teacher.parameters() if p.requires_grad], lr=0.03
                 )
-        same_as_first(student, teacher)
+        for module in (student, teacher):
+            if module is not None:
+                same_as_first(*module.parameters(), *module.buffers())
 
     # The loop calls step() and nothing else.
 
@@ -291,7 +293,9 @@ class Reweigher:
 
     def _look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every K-th step, if asked: let the teacher learn through a virtual one."""
-        due = self.lookahead and not self._open.weighed and self.clock.steps % (self.every or 1) == 0
+        due = (
+            self.lookahead and not self._open.weighed and self.clock.steps % (self.every or 1) == 0
+        )
         if due and self.engine is not None and self.teacher is not None:
             trusted, progress = self._next_trusted(), self.clock.progress()
             move = self._move_teacher
@@ -299,8 +303,9 @@ class Reweigher:
             self._taught(self.engine, self.teacher)
 
     def _taught(self, engine: Engine, teacher: Teacher) -> None:
-        if engine.seen_trusted is not None:
-            teacher.notice_trusted(engine.seen_trusted)
+        listens = type(teacher).notice_trusted is not Teacher.notice_trusted
+        if engine.seen_trusted is not None and listens:
+            teacher.notice_trusted(gathered_seen(engine.seen_trusted))
         self.clock.taught()
 
     def _follow_trusted(self) -> None:

@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from reweigh.distributed.buckets import arriving
-from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.group import any_of, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.metagrad.clipping import Clip
@@ -70,7 +69,7 @@ class Engine:
         self.steps: list[Step] = []
         self._outside_checked = False
         self.seen_trusted: Seen | None = None
-        """What the student saw of the last trusted batch."""
+        """What the student saw of the last trusted batch, of this process's part."""
 
     def prepare(self, one: Pass) -> None:
         """Pre-flight on the first batch: kernels that work, and what to remember of a step."""
@@ -180,7 +179,7 @@ class Engine:
                     allow_unused=True,
                     materialize_grads=True,
                 )
-        self.seen_trusted = gathered_seen(seen)
+        self.seen_trusted = seen.detached()
         return whole(dict(zip(leaves, found, strict=True)))
 
 
