@@ -1,6 +1,8 @@
 import json
+from pathlib import Path
 
 import pytest
+from tests.training.toy_text import write_toy
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
@@ -27,3 +29,13 @@ def test_what_a_run_would_see_is_shown() -> None:
 def test_what_cannot_be_fetched_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing to get"):
         data("get", "digits")
+
+
+def test_show_counts_pairs_and_tokens(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = write_toy(tmp_path / "text", train=80, held_out=20)
+    sets = ["--set", "task=translation", "--set", "data.merges=50", "--noise", "mask:0.5:0.5"]
+    shown = CliRunner().invoke(app, ["data", "show", str(text), *sets])
+    assert shown.exit_code == 0, shown.output
+    assert "of the pairs changed" in " ".join(shown.stdout.split())
+    assert any(line.split()[1:4:2] == ["train", "80"] for line in shown.stdout.splitlines()[3:])
