@@ -100,7 +100,10 @@ def test_last_and_best_are_two_students(tmp_path: Path, monkeypatch) -> None:
 
 def test_a_run_that_diverges_says_so_and_stays(tmp_path: Path) -> None:
     with pytest.raises(DivergedError):
-        trained(tmp_path / "run", "training.lr=100", "training.momentum=0.99", "training.epochs=60")
+        trained(
+            tmp_path / "run", "method.name=uniform", "training.lr=100", "training.momentum=0.99",
+            "training.epochs=60",
+        )  # fmt: skip
     assert read_status(tmp_path / "run") == "failed"
     assert "stopped: " in (tmp_path / "run" / "log.txt").read_text()
     assert not (tmp_path / "run" / "result.json").exists()
