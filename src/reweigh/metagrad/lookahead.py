@@ -89,8 +89,7 @@ class Lookahead:
         rates = self.engine.rates()
         whole = summed({name: g.detach() for name, g in gradient.items()})
         return {
-            name: t - rates[name] * whole[name] if name in whole else t
-            for name, t in theta.items()
+            name: t - rates[name] * whole[name] if name in whole else t for name, t in theta.items()
         }
 
     def _scaled(self, d_theta: Params) -> Params:
