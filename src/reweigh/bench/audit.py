@@ -135,8 +135,12 @@ def _meta_weight_net(cell: Cell, work: Path) -> Found:
 
 def _cleanlab(cell: Cell, row: str) -> Found:
     """cleanlab with its defaults, on probabilities of students that never saw the sample."""
-    from cleanlab.filter import find_label_issues
-    from cleanlab.rank import get_label_quality_scores
+    from cleanlab.filter import (  # pyright: ignore[reportMissingImports] (an extra)
+        find_label_issues,
+    )
+    from cleanlab.rank import (  # pyright: ignore[reportMissingImports] (an extra)
+        get_label_quality_scores,
+    )
 
     p, seconds = out_of_sample(cell.under(row), cell.problem)
     start, labels = time.process_time(), cell.problem.train.labels
