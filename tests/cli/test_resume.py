@@ -57,7 +57,7 @@ def test_another_number_of_processes_is_refused_or_stated(
     interrupted: Path, capsys, monkeypatch
 ) -> None:
     assert json.loads((interrupted / "env.json").read_text())["world_size"] == 1
-    monkeypatch.setattr(keeper, "world_size", lambda: 2)
+    monkeypatch.setattr(keeper, "world", lambda: 2)
     assert reweigh("resume", "run") == 4
     assert "world_size was 1 and is 2" in capsys.readouterr().err
     assert reweigh("resume", "run", "--allow-drift") == 0

@@ -1,8 +1,7 @@
 """Tables on real clusters of this machine, one of whose machines is lost in the middle."""
 
-import os
-import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -101,16 +100,14 @@ def test_dask_with_a_worker_that_is_killed(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_ray_with_a_node_that_is_killed(tmp_path: Path, monkeypatch) -> None:
     # sockets have short names
-    short = Path(f"/tmp/r{os.getpid()}")
-    short.mkdir()
-    try:
-        with local.ray(short) as (place, machines):
-            monkeypatch.setenv("RAY_ADDRESS", place)
-            folder = tmp_path / "table"
-            found = table_with_a_loss(folder, "ray", lambda: local.kill(machines[1]))
-            check(found, folder, "ray")
-    finally:
-        shutil.rmtree(short)
+    with (
+        tempfile.TemporaryDirectory(prefix="r") as short,
+        local.ray(Path(short)) as (place, machines),
+    ):
+        monkeypatch.setenv("RAY_ADDRESS", place)
+        folder = tmp_path / "table"
+        found = table_with_a_loss(folder, "ray", lambda: local.kill(machines[1]))
+        check(found, folder, "ray")
 
 
 @slow

@@ -66,6 +66,18 @@ def by_force(
     return unrolled.run(data.batches, data.trusted), unrolled
 
 
+def compared(
+    make_teacher: MakeTeacher, **options: Any
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """What the package finds and what unrolled autograd finds, for a teacher, through two steps."""
+    data = data_of("conv+bn", 2)
+    found, _, _ = by_engine(
+        "conv+bn", "momentum", data, through=2, make_teacher=make_teacher, **options
+    )
+    expected, _ = by_force("conv+bn", "momentum", data, through=2, make_teacher=make_teacher)
+    return found, expected
+
+
 def allowed(rule: str) -> list[str]:
     """The trajectories that a rule allows."""
     reversible = rule in ("momentum", "momentum+decay+maximize", "dampening+decay")

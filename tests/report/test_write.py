@@ -12,12 +12,12 @@ from reweigh.audit.run import audit_run
 from reweigh.errors import UsageError
 from reweigh.report.charts import methods_chart
 from reweigh.report.citations import bibtex
-from reweigh.report.measures import MEASURES, measure_of
 from reweigh.report.runs import foremost
 from reweigh.report.states import plane
 from reweigh.report.suspects import MOST_PICTURES, in_turns, suspects
 from reweigh.report.words import on_chart, shown
 from reweigh.report.write import Report, headline, read_report, render, write_report
+from reweigh.training.measures import MEASURES, measure_of
 
 
 def drawings(page: str) -> dict:

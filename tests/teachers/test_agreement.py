@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from tests.metagrad.brute_force import relative_error
-from tests.metagrad.exactness import by_engine, by_force, data_of
+from tests.metagrad.exactness import compared, data_of
 from tests.metagrad.students import CLASSES, awake, build
 
 import reweigh
@@ -95,11 +95,7 @@ def test_the_meta_gradient_is_exact(trajectory: str) -> None:
         one.notice_trusted(seen(CORNERS, [0, 1, 2]))
         return one
 
-    data = data_of("conv+bn", 2)
-    expected, _ = by_force("conv+bn", "momentum", data, through=2, make_teacher=make)
-    found, _, _ = by_engine(
-        "conv+bn", "momentum", data, through=2, make_teacher=make, trajectory=trajectory
-    )
+    found, expected = compared(make, trajectory=trajectory)
     assert float(expected["scale"].abs()) > 1e-9
     assert relative_error(found, expected) <= 1e-10
 

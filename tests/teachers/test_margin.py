@@ -3,7 +3,7 @@
 import pytest
 import torch
 from tests.metagrad.brute_force import relative_error
-from tests.metagrad.exactness import by_engine, by_force, data_of
+from tests.metagrad.exactness import compared, data_of
 from tests.metagrad.students import CLASSES, awake, build
 
 import reweigh
@@ -56,9 +56,7 @@ def test_the_meta_gradient_is_exact() -> None:
         one.notice_trusted(seen(states(0)))
         return one
 
-    data = data_of("conv+bn", 2)
-    expected, _ = by_force("conv+bn", "momentum", data, through=2, make_teacher=make)
-    found, _, _ = by_engine("conv+bn", "momentum", data, through=2, make_teacher=make)
+    found, expected = compared(make)
     assert float(expected["scale"].abs()) > 1e-9
     assert relative_error(found, expected) <= 1e-10
 

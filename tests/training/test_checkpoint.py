@@ -142,7 +142,7 @@ def test_a_pickle_that_runs_code_is_refused_though_its_hash_is_right(tmp_path: P
 
 def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch) -> None:
     home = written(tmp_path, 1)
-    write = checkpoint._write
+    write = checkpoint.write_through
 
     def full(path: Path, content: bytes) -> None:
         if path.name == "state.pt":
@@ -150,7 +150,7 @@ def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch) -> None:
             raise OSError(28, "No space left on device")
         write(path, content)
 
-    monkeypatch.setattr(checkpoint, "_write", full)
+    monkeypatch.setattr(checkpoint, "write_through", full)
     with pytest.raises(CheckpointError, match="No space left on device"):
         save(home, 2)
     assert [f.name for f in tmp_path.iterdir()] == ["step_00000001"]
@@ -159,8 +159,10 @@ def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch) -> None:
 
 def test_the_manifest_is_written_last(tmp_path: Path, monkeypatch) -> None:
     order = []
-    write = checkpoint._write
-    monkeypatch.setattr(checkpoint, "_write", lambda p, c: (order.append(p.name), write(p, c)))
+    write = checkpoint.write_through
+    monkeypatch.setattr(
+        checkpoint, "write_through", lambda p, c: (order.append(p.name), write(p, c))
+    )
     written(tmp_path, 1)
     assert order == ["model.safetensors", "state.pt", "manifest.json"]
     assert json.loads((tmp_path / "step_00000001/manifest.json").read_text())["step"] == 1

@@ -19,9 +19,9 @@ from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
 from reweigh.errors import UsageError
 from reweigh.training.progress import Progress
+from reweigh.training.replacing import write_atomically
 from reweigh.training.result import ErrorResult
 from reweigh.training.run import begin_or_go_on, resume, settings_of
-from reweigh.training.run_folder import write_atomically
 
 How = Literal["drop", "relabel"]
 

@@ -29,8 +29,8 @@ from reweigh.training.evaluate import probabilities
 from reweigh.training.generators import seeded
 from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
+from reweigh.training.replacing import write_atomically
 from reweigh.training.run import begin_or_go_on, set_up_torch
-from reweigh.training.run_folder import write_atomically
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import Workshop
 

@@ -1,13 +1,17 @@
 """`reweigh bench`: measurements that anybody can repeat."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
 from reweigh.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 Models = Annotated[str, typer.Option(help="Student models, separated by commas.")]
 Rounds = Annotated[int, typer.Option(min=1, help="Repetitions; the median counts.")]
@@ -37,7 +41,7 @@ def weight_store(
     from reweigh.bench.weight_store import measure, table
 
     rows = measure(_counts("--sizes", sizes, "100000,1000000"))
-    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+    _show(rows, table, as_json)
 
 
 @bench.command()
@@ -71,7 +75,7 @@ def metagrad(
 
     wanted = _names("--systems", systems, tuple(SYSTEMS))
     rows = list(measure(_split(models), steps, wanted, rounds, screen.say))
-    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+    _show(rows, table, as_json)
 
 
 @bench.command()
@@ -91,7 +95,7 @@ def step(
     from reweigh.bench.step import measure, table
 
     rows = list(measure(_split(models), rounds))
-    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+    _show(rows, table, as_json)
 
 
 @bench.command()
@@ -114,7 +118,7 @@ def audit(
     stored: Annotated[
         bool, typer.Option("--stored", help="Show what is stored; compute nothing.")
     ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="For a page.")] = False,
+    markdown: options.Markdown = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,
@@ -173,7 +177,7 @@ def translation(
     from reweigh.models.transformer import PRESETS
 
     rows = list(measure(_names("--models", models, tuple(PRESETS)), rounds))
-    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+    _show(rows, table, as_json)
 
 
 @bench.command()
@@ -194,7 +198,7 @@ def decode(
     from reweigh.models.transformer import PRESETS
 
     rows = list(measure(_names("--models", models, tuple(PRESETS)), lengths, rounds))
-    screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
+    _show(rows, table, as_json)
 
 
 @bench.command()
@@ -215,6 +219,11 @@ def distributed(
     from reweigh.bench.distributed import measure, table
 
     rows = measure(_split(models), processes, rounds)
+    _show(rows, table, as_json)
+
+
+def _show(rows: list[Any], table: "Callable[[Any], Table]", as_json: bool) -> None:
+    """Rows for programs, or their table for people."""
     screen.show_json({"rows": rows}) if as_json else screen.show(table(rows))
 
 

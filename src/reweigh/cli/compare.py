@@ -66,16 +66,10 @@ def compare(
     from reweigh.config import explain, read_config, run_id
     from reweigh.config.lineup import choose, tuned
 
-    named = {
-        "task": task,
-        "data.name": data,
-        "data.dir": data_dir,
-        "data.noise": noise,
-        "training.epochs": epochs,
-        "device": device,
-        "threads": threads,
-    }
-    given = {k: v for k, v in named.items() if v is not None}
+    given = options.settings(
+        task=task, data=data, data_dir=data_dir, noise=noise, epochs=epochs,
+        device=device, threads=threads,
+    )  # fmt: skip
     base = read_config(config, given, sets or ())
     rows = choose(methods, base.task)
     if print_config:

@@ -1,7 +1,7 @@
 """The options that several verbs share, so that each means the same everywhere."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,17 @@ def _debug(value: bool) -> bool:
     return value
 
 
+def settings(**given: Any) -> dict[str, Any]:
+    """The options that were given, by the names of the settings that they change."""
+    return {_SETTINGS.get(name, name): v for name, v in given.items() if v is not None}
+
+
+_SETTINGS = {
+    "data": "data.name",
+    "data_dir": "data.dir",
+    "noise": "data.noise",
+    "epochs": "training.epochs",
+}
 _SCREEN, _WHAT, _HOW = "Screen", "What to learn", "Where and how"
 
 ConfigFile = Annotated[
@@ -94,6 +105,7 @@ PrintConfig = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check everything, write nothing, say what would be done.")
 ]
+Markdown = Annotated[bool, typer.Option("--markdown", help="For a page.")]
 Json = Annotated[
     bool,
     typer.Option("--json", help="One JSON object on stdout.", rich_help_panel=_SCREEN),

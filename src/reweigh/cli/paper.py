@@ -36,7 +36,6 @@ Seeds = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Folder of the runs.", show_default="runs/paper-SCALE")
 ]
-Markdown = Annotated[bool, typer.Option("--markdown", help="For a page.")]
 Latex = Annotated[bool, typer.Option("--latex", help="For a paper, with booktabs.")]
 
 
@@ -67,7 +66,7 @@ def show(
     scale: Scale = ScaleName.full,
     seeds: Seeds = None,
     out: Out = None,
-    markdown: Markdown = False,
+    markdown: options.Markdown = False,
     latex: Latex = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -117,7 +116,7 @@ def run(
     threads: options.Threads = None,
     out: Out = None,
     dry_run: options.DryRun = False,
-    markdown: Markdown = False,
+    markdown: options.Markdown = False,
     latex: Latex = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,

@@ -11,7 +11,7 @@ from reweigh.cli.screen import screen
 
 def table(
     folders: Annotated[list[Path], typer.Argument(help="Folders that `reweigh compare` filled.")],
-    markdown: Annotated[bool, typer.Option("--markdown", help="For a page.")] = False,
+    markdown: options.Markdown = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,

@@ -70,18 +70,11 @@ def train(
         raise UsageError(
             f"--resume {resume}: expected auto; to name a run: reweigh resume {resume}"
         )
-    named = {
-        "task": task,
-        "data.name": data,
-        "data.dir": data_dir,
-        "data.noise": noise,
-        "method": None if method is None else {"name": method},
-        "training.epochs": epochs,
-        "seed": seed,
-        "device": device,
-        "threads": threads,
-    }
-    settings = read_config(config, {k: v for k, v in named.items() if v is not None}, sets or ())
+    given = options.settings(
+        task=task, data=data, data_dir=data_dir, noise=noise, epochs=epochs, seed=seed,
+        method=None if method is None else {"name": method}, device=device, threads=threads,
+    )  # fmt: skip
+    settings = read_config(config, given, sets or ())
     if print_config:
         screen.show_json(plain_values(settings)) if as_json else screen.show(explain(settings))
         return

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from reweigh.errors import UsageError
+from reweigh.evaluating import evaluating
 
 Call = tuple[str, nn.Module, tuple[int, ...]]  # name, layer, shape of its output
 
@@ -77,13 +78,7 @@ def _forward_untouched(model: nn.Module, sample: Tensor) -> None:
     It runs in evaluation mode, for BatchNorm cannot train on one sample, and on copies of its
     buffers, for a user's module may write to them in any mode.
     """
-    modes = {module: module.training for module in model.modules()}
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
     devices = [sample.device] if sample.device.type == "cuda" else []
-    try:
-        model.eval()
-        with torch.no_grad(), torch.random.fork_rng(devices=devices):
-            functional_call(model, buffers, (sample,))
-    finally:
-        for module, training in modes.items():
-            module.training = training
+    with evaluating(model), torch.no_grad(), torch.random.fork_rng(devices=devices):
+        functional_call(model, buffers, (sample,))

@@ -11,16 +11,14 @@ from rich.table import Table
 from reweigh.paper.cell import PAPER, Cell, Recipe, Scale
 from reweigh.paper.plan import Named, Place, runs_of
 from reweigh.paper.scales import CAPTIONS
+from reweigh.training.comparison import spread
+from reweigh.training.measures import BLEU, ERROR
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_status
 
 Found = dict[str, Any]
 HEADER = ("setting", "row", "published", "ours, last", "ours, best by trusted", "seeds", "cost", "")
-KEYS = {
-    "error": ("test_error_last", "test_error_best_by_trusted", "trusted_error_last", 100.0),
-    "BLEU": ("bleu_last", "bleu_best_by_trusted", "trusted_loss_last", 1.0),
-}
-"""Last, best by trusted, what the trusted set chooses by (lowest), and the factor of the first two."""
+MEASURES = {"error": ERROR, "BLEU": BLEU}
 
 
 @dataclass(frozen=True)
@@ -132,20 +130,20 @@ def _line(
     plain: dict[int, float],
     failures: Mapping[str, str],
 ) -> Line:
-    last, best, chosen_by, factor = KEYS[recipe.measure]
+    measure = MEASURES[recipe.measure]
     chosen: list[Found] = []
     for seed in range(seeds):
         found = _finished(cell, seed, place)
         if found:
-            chosen.append(min(found, key=lambda one: one[chosen_by]))
+            chosen.append(min(found, key=lambda one: one[measure.trusted]))
     ratios = [s / plain[k] for k, s in _seconds(cell, seeds, place).items() if k in plain]
     return Line(
         cell.column,
         cell.row,
         cell.published.value if cell.published else None,
         cell.published.source if cell.published else PAPER,
-        tuple(factor * one[last] for one in chosen),
-        tuple(factor * one[best] for one in chosen),
+        tuple(measure.scale * one[measure.last] for one in chosen),
+        tuple(measure.scale * one[measure.best] for one in chosen),
         statistics.median(ratios) if ratios else None,
         _why(cell, len(chosen), seeds, place, failures),
     )
@@ -176,14 +174,6 @@ def _seconds(cell: Cell, seeds: int, place: Place) -> dict[int, float]:
     """Processor time by seed, of all runs that a cell rests on."""
     found = {seed: _finished(cell, seed, place) for seed in range(seeds)}
     return {seed: sum(one["train_seconds"] for one in all_) for seed, all_ in found.items() if all_}
-
-
-def spread(values: Sequence[float]) -> str:
-    """Mean ± standard deviation; empty where there is nothing."""
-    if not values:
-        return ""
-    width = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.2f}{width}"
 
 
 _LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "θ": r"$\theta$"} | {

@@ -10,7 +10,7 @@ from reweigh.paper.plan import Place, runs_of, waves
 from reweigh.paper.result import Result, read_result
 from reweigh.training.compare import compare
 from reweigh.training.progress import Progress
-from reweigh.training.run_folder import write_atomically
+from reweigh.training.replacing import write_atomically
 
 MARK = "paper.json"
 

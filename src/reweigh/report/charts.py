@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reweigh.report.colours import colour, symbol
-from reweigh.report.measures import Measure
 from reweigh.report.runs import Run
 from reweigh.report.words import on_chart
+from reweigh.training.measures import Measure
 
 Trace = dict[str, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reweigh.errors import UsageError
-from reweigh.report.measures import Value, measure_of
+from reweigh.training.measures import Value, measure_of
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_metrics, read_record
 

@@ -16,13 +16,13 @@ from reweigh.errors import UsageError
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
 from reweigh.report.evidence import LONGEST, Texts, texts_of
-from reweigh.report.measures import Measure, measure_of
 from reweigh.report.runs import Run, counterpart, foremost, read_runs, table
 from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.suspects import suspects
 from reweigh.report.words import shown
 from reweigh.training import signals
+from reweigh.training.measures import Measure, measure_of
 from reweigh.training.replacing import write_atomically
 from reweigh.training.run import settings_of
 

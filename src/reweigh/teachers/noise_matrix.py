@@ -54,9 +54,11 @@ class NoiseMatrix(nn.Module):
         return logits.log_softmax(1) + taken.log()
 
     @torch.no_grad()
-    def notice(self, logits: Tensor, given: Tensor) -> None:
-        """Add the posteriors of doubtful samples to the running mean, over all processes."""
+    def notice(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
+        """Add the posteriors of samples that are not `sure` to the running mean, over all processes."""
         q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
+        if sure is not None:
+            q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
         fresh = total(torch.zeros_like(self.joint).index_add_(1, given, q.T))  # (C, C)
         n = fresh.sum()
         rate = (n / (PER_CLASS * len(fresh))).clamp(max=0.5)

@@ -45,8 +45,7 @@ class PosteriorTeacher(Teacher):
 
     def notice(self, seen: Seen) -> None:
         """Learn which class is taken for which, from the samples in doubt."""
-        doubt = ~self._sure(seen)
-        self.matrix.notice(self._logits(seen)[doubt], labels_of(seen)[doubt])
+        self.matrix.notice(self._logits(seen), labels_of(seen), self._sure(seen))
 
     def notice_trusted(self, seen: Seen) -> None:
         """Between two stretches that are differentiated through, the matrix may move."""

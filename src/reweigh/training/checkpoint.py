@@ -32,6 +32,7 @@ from torch import Tensor
 from torch.serialization import default_restore_location
 
 from reweigh.errors import CheckpointError
+from reweigh.training.replacing import sync_folder, write_through
 
 log = logging.getLogger("reweigh")
 
@@ -86,9 +87,9 @@ class Checkpoints:
             self.folder.mkdir(exist_ok=True)  # and nothing above it: a deleted run stays deleted
             beside.mkdir()
             for name, content in files.items():
-                _write(beside / name, content)
-            _write(beside / MANIFEST, _manifest(step, files, made_with))
-            _sync(beside)
+                write_through(beside / name, content)
+            write_through(beside / MANIFEST, _manifest(step, files, made_with))
+            sync_folder(beside)
             self._give_name(beside, step)
         except OSError as error:
             shutil.rmtree(beside, ignore_errors=True)
@@ -124,7 +125,7 @@ class Checkpoints:
         if final.exists():
             final.rename(beside.with_name(f"{final.name}.tmp-{os.getpid()}-old"))
         beside.rename(final)
-        _sync(self.folder)
+        sync_folder(self.folder)
 
     def _prune(self, newest: int) -> None:
         """Remove all but the last two; the one just written stays whatever its number."""
@@ -220,21 +221,6 @@ def _checked_manifest(raw: bytes, step: int) -> dict[str, Any]:
 
 def _text(body: dict[str, Any]) -> bytes:
     return (json.dumps(body, indent=2, sort_keys=True) + "\n").encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _remove(folders: Iterable[Path]) -> None:

@@ -1,7 +1,7 @@
 """The one table that many runs are for: mean ± standard deviation over seeds, cost, AUROC."""
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -114,11 +114,11 @@ def _bleu_columns(rows: list[Row]) -> list[Column]:
 def _both_scores(rows: list[Row], test: str, which: str) -> str:
     found = [row["tests"][test][which] for row in rows]
     detokenised = statistics.mean(score for _, score in found)
-    return f"{_spread([score for score, _ in found])} ({detokenised:.2f})"
+    return f"{spread([score for score, _ in found])} ({detokenised:.2f})"
 
 
 def _errors(rows: list[Row], key: str) -> str:
-    return _spread([100 * row[key] for row in rows])
+    return spread([100 * row[key] for row in rows])
 
 
 def _cost(rows: list[Row]) -> str:
@@ -131,9 +131,12 @@ def _auroc(rows: list[Row]) -> str:
     return f"{statistics.mean(found):.3f}" if found else "–"
 
 
-def _spread(values: list[float]) -> str:
-    spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.2f}{spread}"
+def spread(values: Sequence[float]) -> str:
+    """Mean ± standard deviation; empty where there is nothing."""
+    if not values:
+        return ""
+    width = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.2f}{width}"
 
 
 WHO: list[Column] = [

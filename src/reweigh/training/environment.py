@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from reweigh import __version__
+from reweigh.distributed.group import world
 
 _PACKAGES = ("torch", "numpy", "scikit-learn", "pydantic", "typer", "rich", "safetensors")
 
@@ -24,16 +25,10 @@ def environment() -> dict[str, Any]:
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "threads": torch.get_num_threads(),
-        "world_size": world_size(),
+        "world_size": world(),
         "cores": os.cpu_count(),
         "devices": {name: device_name(name) for name in devices()},
     }
-
-
-def world_size() -> int:
-    """The processes that train together: one, unless torch.distributed was started."""
-    group = torch.distributed
-    return group.get_world_size() if group.is_available() and group.is_initialized() else 1
 
 
 def devices() -> list[str]:

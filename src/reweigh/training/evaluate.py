@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.distributed.group import gathered, own_part, world
+from reweigh.evaluating import evaluating
 from reweigh.training import signals
-from reweigh.training.evaluating import evaluating
 from reweigh.training.pool import Pool
 
 CHUNK = 1000

@@ -13,7 +13,6 @@ from reweigh.errors import CheckpointError, DivergedError
 from reweigh.metagrad.window import pack, unpack
 from reweigh.methods import AnyProblem, Method
 from reweigh.training.checkpoint import Checkpoint, Checkpoints
-from reweigh.training.environment import world_size
 from reweigh.training.generators import generator_states, set_generator_states, set_seeds
 from reweigh.training.loop import Loop
 from reweigh.training.run_folder import RunFolder
@@ -128,7 +127,7 @@ def made_with(problem: AnyProblem, device: torch.device) -> dict[str, Any]:
         "reweigh": __version__,
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
-        "world_size": world_size(),
+        "world_size": world(),
         "device": device.type,
         "data": hashlib.sha256(record.encode()).hexdigest()[:16],
     }

@@ -28,11 +28,25 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file so that a reader, or a crash, finds the old content or the new one, whole."""
-    raw = content.encode() if isinstance(content, str) else content
-    with replacing(path) as beside, beside.open("wb") as file:
-        file.write(raw)
+    with replacing(path) as beside:
+        write_through(beside, content.encode() if isinstance(content, str) else content)
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a file down to the disk."""
+    with path.open("wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder down to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _remove_left_behind(path: Path) -> None:

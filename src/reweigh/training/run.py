@@ -21,8 +21,9 @@ from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.noise_found import noise_auroc
 from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
+from reweigh.training.replacing import write_atomically
 from reweigh.training.result import RESULT, RunResult
-from reweigh.training.run_folder import RunFolder, read_record, read_status, write_atomically
+from reweigh.training.run_folder import RunFolder, read_record, read_status
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared

@@ -9,13 +9,13 @@ from torch import nn
 
 from reweigh.config.translation import TranslationTraining
 from reweigh.decoding.beam import Beam, translate
+from reweigh.evaluating import evaluating
 from reweigh.models.transformer import PAD, Transformer
 from reweigh.text.bleu import Bleu, bleu
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus, HeldOut, Ragged
 from reweigh.text.token_batches import in_order
 from reweigh.training import signals
-from reweigh.training.evaluating import evaluating
 
 Scores = dict[str, Bleu]
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reweigh.errors import DataError
+from reweigh.training.replacing import sync_folder
 
 CHUNK = 1 << 20  # samples held in memory by the passes over all of them
 _PENDING = 64  # batches gathered on their device before one transfer
@@ -92,7 +93,7 @@ class WeightStore:
             raise RuntimeError("end() needs an open epoch: call begin(epoch) first")
         self._map.flush()  # msync: the data of a mapping is on the disk when it returns
         os.replace(self._part(self._epoch), self._file(self._epoch))
-        _sync_folder(self.folder)
+        sync_folder(self.folder)
         self._map = self._epoch = None
 
     def epochs(self) -> list[int]:
@@ -151,11 +152,3 @@ def _mapped(file: Path, mode: str, size: int) -> np.memmap:
     if weights.shape != (size,) or weights.dtype != np.float32:
         raise DataError(f"{file} holds {weights.dtype} {weights.shape}, not float32 ({size},).")
     return weights
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -45,7 +45,7 @@ class Measure:
         return f"{figures} {self.unit}".rstrip()
 
 
-MEASURES = (
+ERROR, BLEU = MEASURES = (
     Measure(
         name="test error", unit="%", scale=100, lower_is_better=True,
         last="test_error_last", best="test_error_best_by_trusted", trusted="trusted_error_last",

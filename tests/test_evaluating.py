@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.training.evaluating import evaluating
+from reweigh.evaluating import evaluating
 
 
 def test_every_module_gets_its_own_mode_back() -> None:
