@@ -212,7 +212,7 @@ def test_only_the_last_steps_before_a_turn_are_recorded():
 
 def test_teach_moves_the_teacher_against_the_meta_gradient():
     loop = Loop("step", "smooth", every=None)
-    loop.held.teacher_optimizer = torch.optim.SGD(loop.teacher.parameters(), 1.0)
+    loop.held.lessons.optimizer = torch.optim.SGD(loop.teacher.parameters(), 1.0)
     loop.run(0, 3)
     before = {n: p.detach().clone() for n, p in loop.teacher.named_parameters()}
     gradient = loop.held.meta_gradient(loop.data.trusted)

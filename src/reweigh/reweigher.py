@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.batch import cross_entropy, moved_to
+from reweigh.batch import cross_entropy
 from reweigh.clock import Clock
 from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.gradients import Gradients
@@ -25,21 +25,19 @@ from reweigh.errors import UnsupportedError, UsageError
 from reweigh.figures import Figures
 from reweigh.guards import (
     check_loss,
-    check_meta_gradient,
     check_weights,
     warn_of_collapse,
 )
+from reweigh.lessons import Lessons
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
-from reweigh.metagrad.lookahead import Lookahead
 from reweigh.metagrad.steps import Pass
-from reweigh.metagrad.window import pack, unpack
-from reweigh.moment import Moment, rng_unmoved
+from reweigh.moment import Moment
 from reweigh.outcome import Outcome
 from reweigh.seen import Seen
 from reweigh.student import Student
-from reweigh.teachers.base import Teacher, check_teacher, weigh
-from reweigh.trusted import Trusted, TrustedBatches
+from reweigh.teachers.base import Teacher, weigh
+from reweigh.trusted import Trusted
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 from reweigh.under_way import StepUnderWay
 
@@ -99,40 +97,33 @@ class Reweigher:
         _check_counts(every, 1 if lookahead else through, accumulate)
         self.student = Student(student, per_sample_loss, teacher.taps if teacher else ())
         self.optimizer, self.teacher = optimizer, teacher
-        self.every, self.accumulate, self.lookahead = every, accumulate, lookahead
+        self.accumulate = accumulate
         self.collapse_below = collapse_below
         self.clip = Clip(clip_norm) if clip_norm is not None else None
         self.deeper = teacher is not None and (deeper or teacher.shapes_loss)
-        self.clock = Clock(total_steps)
-        self.engine: Engine | None = None
-        self._device = next(student.parameters()).device
-        self._prepared = self._outside = False
-        normalise = teacher.normalise if teacher is not None else "count"
-        self._open = StepUnderWay(optimizer, accumulate, normalise, self._about_to_move)
-        self._gradients = Gradients(optimizer)
         if self.deeper and (accumulate > 1 or lookahead):
             raise UnsupportedError(
                 "deeper interaction works with accumulate=1 and without lookahead only: elsewhere "
                 "the normaliser would depend on θ across passes"
             )
-        if teacher is not None:
-            check_teacher(teacher)
-            teacher.to(self._device)
-            learns = teacher.meta_learned and any(p.requires_grad for p in teacher.parameters())
-            if learns or lookahead or teacher.follows_trusted:
-                self._trusted = TrustedBatches(trusted)
-            if learns or lookahead:
-                self.engine = Engine(
-                    self.student, optimizer, teacher, through=through, trajectory=trajectory,
-                    deeper=self.deeper, clip=self.clip, trusted_loss=trusted_loss,
-                )  # fmt: skip
-            if learns:
-                self.teacher_optimizer = teacher_optimizer or torch.optim.Adam(
-                    [p for p in teacher.parameters() if p.requires_grad], lr=0.03
-                )
+        self.clock = Clock(total_steps)
+        self.lessons = Lessons(
+            self.student, optimizer, teacher, self.clock, trusted=trusted,
+            trusted_loss=trusted_loss, every=every, through=through, trajectory=trajectory,
+            deeper=self.deeper, lookahead=lookahead, clip=self.clip, optimizer=teacher_optimizer,
+        )  # fmt: skip
+        normalise = teacher.normalise if teacher is not None else "count"
+        self._open = StepUnderWay(optimizer, accumulate, normalise, self._about_to_move)
+        self._outside = False
+        self._gradients = Gradients(optimizer)
         for module in (student, teacher):
             if module is not None:
                 same_as_first(*module.parameters(), *module.buffers())
+
+    @property
+    def engine(self) -> Engine | None:
+        """What differentiates through the student's steps; None where no teacher learns."""
+        return self.lessons.engine
 
     # The loop calls step() and nothing else.
 
@@ -142,9 +133,7 @@ class Reweigher:
         `step(x, y)`, or `step(batch)` for a dict or dataclass. `ids` name the samples in messages.
         """
         whole = _one(batch)
-        self._open.check_room()
-        self._prepare(whole, ids)
-        self._look_ahead(whole, ids)
+        self._begin(whole, ids)
         if not self._open.weighed:
             self.optimizer.zero_grad(set_to_none=True)
         with self._or_abandon():
@@ -156,11 +145,18 @@ class Reweigher:
         taught = self.after_step() if self._open.complete else False
         return Outcome(loss, seen.losses.detach(), weights, figures, taught)
 
+    def _begin(self, batch: Batch, ids: Tensor | None) -> None:
+        """Before every pass: what is due before the student moves."""
+        self._open.check_room()
+        self.lessons.prepare(batch, ids)
+        if not self._open.weighed:
+            self.lessons.look_ahead(batch, ids)
+
     def _pass(
         self, batch: Batch, ids: Tensor | None, *, backward: bool
     ) -> tuple[Seen, Weights, Tensor]:
         """One pass of a step, recorded where the teacher will go back over it."""
-        engine = self.engine if self._recording() else None
+        engine = self.lessons.recording
         if engine is not None and backward and engine.trajectory == "kept":
             return self._kept_pass(engine, batch, ids)
         moment = engine.begin() if engine is not None else None
@@ -226,10 +222,10 @@ class Reweigher:
             )
         whole = _one(batch)
         self._watch_outside(whole, ids)
-        engine = self.engine if self._recording() else None
+        engine = self.lessons.recording
         moment = engine.begin() if engine else Moment.now(self.student.module)
         with self._or_abandon():
-            seen = self._peek(whole, moment, ids)
+            seen = self.student.peek(whole, self.clock.progress(), ids, moment)
             weights, loss = self._weighed(seen)
             check_loss(loss, seen, weights)
         if engine is not None:
@@ -244,11 +240,11 @@ class Reweigher:
             self._abandon()
             return False
         self.clock.moved()
-        if self.engine is None or self.lookahead:
-            self._follow_trusted()
+        if self.engine is None:
+            self.lessons.follow_trusted()
             return False
         self.engine.end()
-        if self.every is None or self.clock.since_update < self.every or not self.engine.steps:
+        if not self.lessons.due:
             return False
         warn_of_collapse(Figures.together(weighed), self.collapse_below)
         self.teach()
@@ -257,7 +253,7 @@ class Reweigher:
     def weigh(self, *batch: Any, ids: Tensor | None = None) -> Weights:
         """What the teacher thinks of a batch right now: raw weights, (n,). Nothing is noted."""
         whole = _one(batch)
-        seen = self._peek(whole, Moment.now(self.student.module), ids)
+        seen = self.student.peek(whole, self.clock.progress(), ids)
         if self.teacher is None:
             return torch.ones_like(seen.losses)
         with torch.no_grad():
@@ -267,54 +263,14 @@ class Reweigher:
 
     def teach(self, trusted_batch: Batch | None = None) -> None:
         """Move the teacher along −∂(trusted loss)/∂ω through the recorded steps."""
-        engine, teacher = self._learning()
-        batch = self._next_trusted() if trusted_batch is None else trusted_batch
-        self._move_teacher(engine.meta_gradient(batch, keep=False))
-        engine.steps = []
-        self._taught(engine, teacher)
+        self.lessons.teach(trusted_batch)
 
     def meta_gradient(self, trusted_batch: Batch) -> Params:
         """∂(trusted loss)/∂ω through the recorded steps, by the teacher's parameter names.
 
         Changes nothing: neither student, teacher, optimizers, buffers nor generators.
         """
-        engine, teacher = self._learning()
-        names = [n for n, p in teacher.named_parameters() if p.requires_grad]
-        return dict(zip(names, engine.meta_gradient(trusted_batch, keep=True), strict=True))
-
-    def _move_teacher(self, gradient: list[Tensor]) -> None:
-        _, teacher = self._learning()
-        named = [(n, p) for n, p in teacher.named_parameters() if p.requires_grad]
-        check_meta_gradient((n for n, _ in named), gradient)
-        for (_, p), d in zip(named, gradient, strict=True):
-            p.grad = d
-        self.teacher_optimizer.step()
-        self.teacher_optimizer.zero_grad(set_to_none=True)
-
-    def _look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
-        """Before every K-th step, if asked: let the teacher learn through a virtual one."""
-        due = (
-            self.lookahead and not self._open.weighed and self.clock.steps % (self.every or 1) == 0
-        )
-        if due and self.engine is not None and self.teacher is not None:
-            trusted, progress = self._next_trusted(), self.clock.progress()
-            move = self._move_teacher
-            self.teacher.look_ahead(Lookahead(self.engine, batch, trusted, progress, ids, move))
-            self._taught(self.engine, self.teacher)
-
-    def _taught(self, engine: Engine, teacher: Teacher) -> None:
-        listens = type(teacher).notice_trusted is not Teacher.notice_trusted
-        if engine.seen_trusted is not None and listens:
-            teacher.notice_trusted(gathered_seen(engine.seen_trusted))
-        self.clock.taught()
-
-    def _follow_trusted(self) -> None:
-        """Every K steps a teacher that learns nothing, but keeps statistics, sees a trusted batch."""
-        teacher, due = self.teacher, self.clock.since_update >= (self.every or 1)
-        if self.engine is None and teacher is not None and teacher.follows_trusted and due:
-            seen = self._peek(self._next_trusted(), Moment.now(self.student.module), None)
-            teacher.notice_trusted(gathered_seen(seen))
-            self.clock.taught()
+        return self.lessons.meta_gradient(trusted_batch)
 
     def note_trusted_accuracy(self, accuracy: float) -> None:
         """Tell how accurate the student is on the trusted set, for the M_1 features."""
@@ -326,24 +282,12 @@ class Reweigher:
         """Teacher, its optimizer, counters and recorded steps, as plain containers of tensors."""
         if self._open.weighed:
             raise UsageError("state_dict() was called inside a step: finish it first")
-        state: dict[str, Any] = {"clock": self.clock.state_dict()}
-        if self.teacher is not None:
-            state["teacher"] = self.teacher.state_dict()
-        if hasattr(self, "teacher_optimizer"):
-            state["teacher_optimizer"] = self.teacher_optimizer.state_dict()
-        if self.engine is not None:
-            state["window"] = pack(self.engine.steps)
-        return state
+        return {"clock": self.clock.state_dict(), **self.lessons.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of a reweigher built alike."""
         self.clock.load_state_dict(state["clock"])
-        if self.teacher is not None:
-            self.teacher.load_state_dict(state["teacher"])
-        if hasattr(self, "teacher_optimizer"):
-            self.teacher_optimizer.load_state_dict(state["teacher_optimizer"])
-        if self.engine is not None:
-            self.engine.steps = unpack(state["window"])
+        self.lessons.load_state_dict(state)
 
     # Inside.
 
@@ -388,14 +332,12 @@ class Reweigher:
 
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
-        self._open.check_room()
         if self.accumulate > 1 and self.clip is not None:
             raise UnsupportedError(
                 "clip_norm with accumulate > 1 works only through step(): a loop that clips by "
                 "itself does so before the weights are normalised"
             )
-        self._prepare(batch, ids)
-        self._look_ahead(batch, ids)
+        self._begin(batch, ids)
         self._outside = True
         if self.engine is not None and not self._open.weighed:
             self.engine.watch_outside()
@@ -404,12 +346,6 @@ class Reweigher:
         """The loop's own backward comes next: its last one of a step is to be summed."""
         if self._open.complete:
             self._gradients.expect()
-
-    def _recording(self) -> bool:
-        """Whether the step under way is among the last B of its K."""
-        if self.engine is None or self.lookahead:
-            return False
-        return self.every is None or self.clock.since_update >= self.every - self.engine.through
 
     @contextmanager
     def _or_abandon(self) -> Iterator[None]:
@@ -427,40 +363,8 @@ class Reweigher:
         if self.engine is not None:
             self.engine.abandon()
 
-    @torch.no_grad()
-    def _peek(self, batch: Batch, moment: Moment, ids: Tensor | None) -> Seen:
-        """What a batch looks like right now, without a trace."""
-        module = self.student.module
-        with moment.again(module), self.student.at({}, moment.fresh_buffers()):
-            return self.student.look(batch, self.clock.progress(), ids)
-
-    @torch.enable_grad()
-    def _prepare(self, batch: Batch, ids: Tensor | None) -> None:
-        """On the first batch: do all derivatives exist that the teacher will need?"""
-        if self.engine is not None and self.teacher is not None and not self._prepared:
-            moment = Moment.now(self.student.module)
-            seen = self._peek(batch, moment, ids)
-            with torch.no_grad():
-                weights = None if self.deeper else weigh(self.teacher, seen)
-            self.engine.prepare(Pass(batch, moment, seen, weights))
-            if self.every is not None:  # a malformed trusted batch is found now, not at step K
-                with rng_unmoved(self.student.module):  # a loader draws when it starts
-                    trusted = moved_to(self._trusted.peek(self.clock.updates), self._device)
-                self.engine.trusted_gradient(trusted, self.engine.theta())
-        self._prepared = True
-
-    def _next_trusted(self) -> Batch:
-        return moved_to(self._trusted.take(self.clock.updates), self._device)
-
     def _leaves(self) -> list[Tensor]:
         return [p for p in self.student.module.parameters() if p.requires_grad]
-
-    def _learning(self) -> tuple[Engine, Teacher]:
-        if self.engine is None or self.teacher is None:
-            raise UsageError("there is no teacher that learns: give teacher= and trusted=")
-        if self.engine.steps:  # loaded from a checkpoint, before any step
-            self._prepare(self.engine.steps[0].passes[0].batch, None)
-        return self.engine, self.teacher
 
 
 def _one(batch: tuple[Any, ...]) -> Batch:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+import torch
 from torch import Tensor, nn
 
 from reweigh.batch import batch_length, check_losses, find_labels
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
+from reweigh.moment import Moment
 from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_positions
 from reweigh.typing import Batch, Params, PerSampleLoss
 
@@ -91,6 +93,19 @@ class Student:
                     "teacher cannot see it: name a layer that the loss goes through"
                 )
         return Seen(losses, find_labels(batch), states, progress, ids)
+
+    @torch.no_grad()
+    def peek(
+        self,
+        batch: Batch,
+        progress: Progress,
+        ids: Tensor | None = None,
+        moment: Moment | None = None,
+    ) -> Seen:
+        """What a batch looks like right now, or at a `moment` of the same θ, without a trace."""
+        moment = moment or Moment.now(self.module)
+        with moment.again(self.module), self.at({}, moment.fresh_buffers()):
+            return self.look(batch, progress, ids)
 
     def losses(self, batch: Batch, loss: PerSampleLoss | None = None) -> Tensor:
         """Only the losses, (n,)."""

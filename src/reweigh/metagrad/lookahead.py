@@ -42,12 +42,7 @@ class Lookahead:
         engine, moment = self.engine, Moment.now(self.engine.student.module)
         theta = engine.theta()
         u = self._scaled(engine.trusted_gradient(self.trusted, theta))
-        with (
-            torch.no_grad(),
-            moment.again(engine.student.module),
-            engine.student.at({}, moment.fresh_buffers()),
-        ):
-            seen = engine.student.look(self.batch, self.progress, self.ids)
+        seen = engine.student.peek(self.batch, self.progress, self.ids, moment)
         one = Pass(self.batch, moment, seen, torch.zeros_like(seen.losses))
         return engine.derivatives.pull(one, theta, u, want_theta=False, keep=False).levers[0]
 

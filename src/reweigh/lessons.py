@@ -1,0 +1,182 @@
+r"""How the teacher learns: when a lesson is due, on which trusted batch, and the step of ω.
+
+After every K steps of the student ω moves along $-\partial M/\partial\omega$, where M is the mean
+loss of a trusted batch; *before* every K-th step with `lookahead`. A teacher that keeps statistics
+and learns nothing sees a trusted batch as often.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from reweigh.batch import moved_to
+from reweigh.clock import Clock
+from reweigh.distributed.gathering import gathered_seen
+from reweigh.errors import UsageError
+from reweigh.guards import check_meta_gradient
+from reweigh.metagrad.clipping import Clip
+from reweigh.metagrad.engine import Engine
+from reweigh.metagrad.lookahead import Lookahead
+from reweigh.metagrad.steps import Pass
+from reweigh.metagrad.window import pack, unpack
+from reweigh.moment import Moment, rng_unmoved
+from reweigh.student import Student
+from reweigh.teachers.base import Teacher, check_teacher, weigh
+from reweigh.trusted import Trusted, TrustedBatches
+from reweigh.typing import Batch, Params, PerSampleLoss
+
+LEARNING_RATE = 0.03
+"""Of the teacher's Adam. Our choice: the paper does not say."""
+
+
+class Lessons:
+    """The teacher with all that it learns by; without a teacher, or with one that does not learn,
+    there is no `engine`."""
+
+    def __init__(
+        self,
+        student: Student,
+        student_optimizer: Optimizer,
+        teacher: Teacher | None,
+        clock: Clock,
+        *,
+        trusted: Trusted,
+        trusted_loss: PerSampleLoss | None,
+        every: int | None,
+        through: int,
+        trajectory: str,
+        deeper: bool,
+        lookahead: bool,
+        clip: Clip | None,
+        optimizer: Optimizer | None,
+    ) -> None:
+        self.student, self.teacher, self.clock = student, teacher, clock
+        self.every, self.deeper, self.lookahead = every, deeper, lookahead
+        self.engine: Engine | None = None
+        self.optimizer: Optimizer | None = None
+        self._device = next(student.module.parameters()).device
+        self._prepared = False
+        if teacher is None:
+            return
+        check_teacher(teacher)
+        teacher.to(self._device)
+        learned = [p for p in teacher.parameters() if p.requires_grad and teacher.meta_learned]
+        if learned or lookahead or teacher.follows_trusted:
+            self._trusted = TrustedBatches(trusted)
+        if learned or lookahead:
+            self.engine = Engine(
+                student, student_optimizer, teacher, through=through, trajectory=trajectory,
+                deeper=deeper, clip=clip, trusted_loss=trusted_loss,
+            )  # fmt: skip
+        if learned:
+            self.optimizer = optimizer or torch.optim.Adam(learned, lr=LEARNING_RATE)
+
+    @torch.enable_grad()
+    def prepare(self, batch: Batch, ids: Tensor | None) -> None:
+        """On the first batch: do all derivatives exist that the teacher will need?"""
+        if self.engine is not None and self.teacher is not None and not self._prepared:
+            moment = Moment.now(self.student.module)
+            seen = self.student.peek(batch, self.clock.progress(), ids, moment)
+            with torch.no_grad():
+                weights = None if self.deeper else weigh(self.teacher, seen)
+            self.engine.prepare(Pass(batch, moment, seen, weights))
+            if self.every is not None:  # a malformed trusted batch is found now, not at step K
+                with rng_unmoved(self.student.module):  # a loader draws when it starts
+                    trusted = moved_to(self._trusted.peek(self.clock.updates), self._device)
+                self.engine.trusted_gradient(trusted, self.engine.theta())
+        self._prepared = True
+
+    @property
+    def recording(self) -> Engine | None:
+        """The engine, if the step under way is among the last B of its K."""
+        if self.engine is None or self.lookahead:
+            return None
+        last = self.every is None or self.clock.since_update >= self.every - self.engine.through
+        return self.engine if last else None
+
+    @property
+    def due(self) -> bool:
+        """Whether the K steps are over, and there is something to go back over."""
+        if self.engine is None or self.every is None or self.lookahead:
+            return False
+        return self.clock.since_update >= self.every and bool(self.engine.steps)
+
+    def teach(self, batch: Batch | None = None) -> None:
+        """Move the teacher along −∂M/∂ω through the recorded steps."""
+        engine, teacher = self._learning()
+        trusted = self._next_trusted() if batch is None else batch
+        self._move(teacher, engine.meta_gradient(trusted, keep=False))
+        engine.steps = []
+        self._taught(engine, teacher)
+
+    def meta_gradient(self, batch: Batch) -> Params:
+        """∂M/∂ω through the recorded steps, by name; changes nothing."""
+        engine, teacher = self._learning()
+        names = [n for n, p in teacher.named_parameters() if p.requires_grad]
+        return dict(zip(names, engine.meta_gradient(batch, keep=True), strict=True))
+
+    def look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
+        """Before every K-th step, if asked: let the teacher learn through a virtual one."""
+        due = self.lookahead and self.clock.steps % (self.every or 1) == 0
+        engine, teacher = self.engine, self.teacher
+        if due and engine is not None and teacher is not None:
+            trusted, progress = self._next_trusted(), self.clock.progress()
+            teacher.look_ahead(
+                Lookahead(engine, batch, trusted, progress, ids, lambda d: self._move(teacher, d))
+            )
+            self._taught(engine, teacher)
+
+    def follow_trusted(self) -> None:
+        """Every K steps a teacher that learns nothing, but keeps statistics, sees a trusted batch."""
+        teacher, due = self.teacher, self.clock.since_update >= (self.every or 1)
+        if self.engine is None and teacher is not None and teacher.follows_trusted and due:
+            seen = self.student.peek(self._next_trusted(), self.clock.progress())
+            teacher.notice_trusted(gathered_seen(seen))
+            self.clock.taught()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Teacher, its optimizer and the recorded steps, as plain containers of tensors."""
+        state: dict[str, Any] = {}
+        if self.teacher is not None:
+            state["teacher"] = self.teacher.state_dict()
+        if self.optimizer is not None:
+            state["teacher_optimizer"] = self.optimizer.state_dict()
+        if self.engine is not None:
+            state["window"] = pack(self.engine.steps)
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a `state_dict()` of lessons built alike."""
+        if self.teacher is not None:
+            self.teacher.load_state_dict(state["teacher"])
+        if self.optimizer is not None:
+            self.optimizer.load_state_dict(state["teacher_optimizer"])
+        if self.engine is not None:
+            self.engine.steps = unpack(state["window"])
+
+    def _move(self, teacher: Teacher, gradient: list[Tensor]) -> None:
+        assert self.optimizer is not None
+        named = [(n, p) for n, p in teacher.named_parameters() if p.requires_grad]
+        check_meta_gradient((n for n, _ in named), gradient)
+        for (_, p), d in zip(named, gradient, strict=True):
+            p.grad = d
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def _taught(self, engine: Engine, teacher: Teacher) -> None:
+        listens = type(teacher).notice_trusted is not Teacher.notice_trusted
+        if engine.seen_trusted is not None and listens:
+            teacher.notice_trusted(gathered_seen(engine.seen_trusted))
+        self.clock.taught()
+
+    def _next_trusted(self) -> Batch:
+        return moved_to(self._trusted.take(self.clock.updates), self._device)
+
+    def _learning(self) -> tuple[Engine, Teacher]:
+        if self.engine is None or self.teacher is None:
+            raise UsageError("there is no teacher that learns: give teacher= and trusted=")
+        if self.engine.steps:  # loaded from a checkpoint, before any step
+            self.prepare(self.engine.steps[0].passes[0].batch, None)
+        return self.engine, self.teacher
