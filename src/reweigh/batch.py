@@ -82,6 +82,16 @@ def cross_entropy(student: nn.Module, batch: Batch) -> Losses:
     return F.cross_entropy(student(x), y, reduction="none")
 
 
+def outputs(student: nn.Module, batch: Batch) -> Tensor:
+    """The student's answer to batches `(x, y, …)`."""
+    if not isinstance(batch, tuple | list):
+        raise UsageError(
+            f"logits are taken from batches (x, y), but got a {type(batch).__name__}: give the "
+            "teacher logits=f, where f(student, batch) returns (n, num_classes)"
+        )
+    return student(batch[0])
+
+
 def check_losses(losses: object, batch: Batch) -> Losses:
     """Refuse a loss that is reduced or not of the batch's length."""
     n = batch_length(batch)

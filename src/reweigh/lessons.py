@@ -43,7 +43,7 @@ class Lessons:
         clock: Clock,
         *,
         trusted: Trusted,
-        trusted_loss: PerSampleLoss | None,
+        trusted_loss: PerSampleLoss,
         every: int | None,
         through: int,
         trajectory: str,

@@ -1,7 +1,7 @@
 """The one object a training loop holds: it weighs, it steps, and every K steps the teacher learns.
 
 ```python
-teacher = reweigh.InteractionTeacher(student, layer="fc", num_classes=10)
+teacher = reweigh.PosteriorTeacher(layer="fc", num_classes=10)
 reweigher = reweigh.Reweigher(student, optimizer, teacher, trusted=trusted_loader)
 for x, y in loader:
     reweigher.step(x, y)
@@ -57,7 +57,8 @@ class Reweigher:
         optimizer: its `torch.optim` SGD, Adam or AdamW, with any scheduler.
         teacher: who gives the weights; None for plain training through the same loop.
         trusted: trusted batches: a loader, one batch, or a function of the update's number.
-        per_sample_loss: `f(student, batch)` → (n,) losses; default: cross-entropy of `(x, y)`.
+        per_sample_loss: `f(student, batch)` → (n,) losses; default: cross-entropy of `(x, y)`. A
+            teacher may have the student learn from another (`PosteriorTeacher`).
         trusted_loss: the measure on trusted samples, if it is another (a smooth 0/1 error, say).
         every: K; None leaves the teacher's updates to you (`teach`).
         through: B ≤ K.
@@ -95,7 +96,8 @@ class Reweigher:
         collapse_below: float = 0.02,
     ) -> None:
         _check_counts(every, 1 if lookahead else through, accumulate)
-        self.student = Student(student, per_sample_loss, teacher.taps if teacher else ())
+        learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss)
+        self.student = Student(student, learned, teacher.taps if teacher else ())
         self.optimizer, self.teacher = optimizer, teacher
         self.accumulate = accumulate
         self.collapse_below = collapse_below
@@ -109,7 +111,7 @@ class Reweigher:
         self.clock = Clock(total_steps)
         self.lessons = Lessons(
             self.student, optimizer, teacher, self.clock, trusted=trusted,
-            trusted_loss=trusted_loss, every=every, through=through, trajectory=trajectory,
+            trusted_loss=trusted_loss or per_sample_loss, every=every, through=through, trajectory=trajectory,
             deeper=self.deeper, lookahead=lookahead, clip=self.clip, optimizer=teacher_optimizer,
         )  # fmt: skip
         normalise = teacher.normalise if teacher is not None else "count"

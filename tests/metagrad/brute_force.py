@@ -6,7 +6,7 @@ the package; it is fed from hooks of this file's own. `test_brute_force.py` hold
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,6 +101,10 @@ class Unrolled:
     total_steps: int | None = None
     autocast: torch.dtype | None = None
     schedule: Callable[[int], float] = lambda step: 1.0
+    training_loss: Callable[[Tensor, Tensor], Tensor] = lambda z, y: F.cross_entropy(
+        z, y, reduction="none"
+    )
+    """Of logits and labels; trusted samples have cross-entropy."""
     theta: Tensors = field(default_factory=dict)
     visited: list[Tensors] = field(default_factory=list)
 
@@ -131,7 +135,8 @@ class Unrolled:
     def meta_gradient(self, trusted: tuple[Tensor, Tensor]) -> Tensors:
         """The last backward."""
         omega = dict(self.teacher.named_parameters())
-        value = self._look(trusted, steps=0).losses.mean()
+        with self._cast():
+            value = F.cross_entropy(self._answer(trusted[0]), trusted[1])
         found = torch.autograd.grad(
             value,
             list(omega.values()),
@@ -176,18 +181,20 @@ class Unrolled:
             layers[tap.layer].register_forward_hook(_reader(states, tap.key, tap.side))
             for tap in self.teacher.taps
         ]
-        cast = torch.autocast("cpu", self.autocast) if self.autocast else nullcontext()
-        with cast:
-            at = {**self.theta, **self.buffers}
-            losses = F.cross_entropy(
-                functional_call(self.student, at, (batch[0],)), batch[1], reduction="none"
-            )
+        with self._cast():
+            losses = self.training_loss(self._answer(batch[0]), batch[1])
         for handle in handles:
             handle.remove()
         done = steps / self.total_steps if self.total_steps else 0.0
         mean = torch.stack(self.losses_seen).mean() if self.losses_seen else torch.zeros(())
         self.losses_seen.append(losses.detach().mean())
         return Seen(losses, batch[1], states, Progress(done, mean, 0.0))
+
+    def _answer(self, x: Tensor) -> Tensor:
+        return functional_call(self.student, {**self.theta, **self.buffers}, (x,))
+
+    def _cast(self) -> AbstractContextManager[None]:
+        return torch.autocast("cpu", self.autocast) if self.autocast else nullcontext()
 
 
 def _reader(states: Tensors, key: str, side: str) -> Callable[..., None]:

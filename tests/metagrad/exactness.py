@@ -67,14 +67,16 @@ def by_force(
 
 
 def compared(
-    make_teacher: MakeTeacher, **options: Any
+    make_teacher: MakeTeacher, by_hand: dict[str, Any] | None = None, **options: Any
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """What the package finds and what unrolled autograd finds, for a teacher, through two steps."""
+    """What the package finds and what unrolled autograd finds, for a teacher, through two steps.
+
+    `by_hand` is for unrolled autograd alone.
+    """
     data = data_of("conv+bn", 2)
-    found, _, _ = by_engine(
-        "conv+bn", "momentum", data, through=2, make_teacher=make_teacher, **options
-    )
-    expected, _ = by_force("conv+bn", "momentum", data, through=2, make_teacher=make_teacher)
+    both: dict[str, Any] = {"through": 2, "make_teacher": make_teacher}
+    found, _, _ = by_engine("conv+bn", "momentum", data, **both, **options)
+    expected, _ = by_force("conv+bn", "momentum", data, **both, **(by_hand or {}))
     return found, expected
 
 

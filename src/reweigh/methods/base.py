@@ -98,7 +98,7 @@ class Setting:
             self.student,
             self.optimizer,
             teacher,
-            per_sample_loss=options.pop("per_sample_loss", self.per_sample_loss),
+            per_sample_loss=self.per_sample_loss,
             clip_norm=self.clip_norm,
             total_steps=self.steps,
             **options,

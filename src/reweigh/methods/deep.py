@@ -8,7 +8,6 @@ the teacher's optimiser nor the size of the trusted batch; both are our choices 
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.methods.base import Method, P, Setting
@@ -24,7 +23,6 @@ from reweigh.teachers import (
     Teacher,
 )
 from reweigh.teachers.taking_over import take_over
-from reweigh.typing import Batch, PerSampleLoss
 
 
 class Deep(Method):
@@ -43,7 +41,6 @@ class Deep(Method):
         teacher = self.teacher(setting)
         return setting.reweigher(
             teacher,
-            **_losses(setting, teacher),
             trusted=lambda update: setting.trusted(update, c.trusted_batch),
             every=c.every,
             through=c.through,
@@ -80,7 +77,9 @@ class Deep(Method):
         classes = setting.classes
         layer = setting.layers["I0"]
         if c.teacher == "posterior":
-            return PosteriorTeacher(layer=layer, num_classes=classes, doubtful=setting.doubtful)
+            return PosteriorTeacher(
+                layer=layer, num_classes=classes, logits=setting.logits, doubtful=setting.doubtful
+            )
         if c.teacher == "margin":
             return MarginTeacher(student, layer=layer, num_classes=classes)
         if c.teacher == "agreement":
@@ -92,15 +91,3 @@ class Deep(Method):
         c = self.config
         kind = torch.optim.Adam if c.teacher_optimizer == "adam" else torch.optim.SGD
         return kind(teacher.parameters(), lr=c.teacher_lr, weight_decay=c.teacher_weight_decay)
-
-
-def _losses(setting: Setting, teacher: Teacher) -> dict[str, PerSampleLoss]:
-    """With a noise matrix: corrected losses to learn from, the plain one for trusted samples."""
-    if not isinstance(teacher, PosteriorTeacher):
-        return {}
-
-    def corrected(student: nn.Module, batch: Batch) -> Tensor:
-        sure = batch[2] if len(batch) > 2 else None  # trusted samples in the stream
-        return teacher.matrix.losses(setting.logits(student, batch), batch[1], sure)
-
-    return {"per_sample_loss": corrected, "trusted_loss": setting.per_sample_loss}

@@ -5,43 +5,65 @@ given label is $q = T_{\tilde y\tilde y}\, p_{\tilde y} / \sum_y T_{y\tilde y}\,
 
 $$ w = \sigma(c\,(2q - 1) + b_{\tilde y}), $$
 
-where c and b are learned by the meta-gradient. It is meant to weigh *corrected* losses, which already
-put a wrong label's share where it belongs; the weights then say how much there is to learn from a
+where c and b are learned by the meta-gradient. It weighs *corrected* losses, which already put a
+wrong label's share where it belongs; the weights then say how much there is to learn from a
 sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that reason. Beyond the paper.
 """
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
+from reweigh.batch import find_labels, outputs
 from reweigh.errors import UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import labels_of
 from reweigh.teachers.noise_matrix import NoiseMatrix
-from reweigh.typing import Weights
+from reweigh.typing import Batch, Losses, PerSampleLoss, Weights
 
 
 class PosteriorTeacher(Teacher):
     """σ(c·(2q − 1) + b_ỹ).
 
-    `layer` is the student's last one, whose output are the logits. Samples whose id is `doubtful` or
-    more are trusted ones in the stream; without it, or without ids, all labels are in doubt.
+    `layer` is the student's last one, whose output are the logits; `logits(student, batch)` gives
+    them for batches that are not (x, y). Trusted samples may be in the stream too: their ids are
+    `doubtful` or more, and batches are (x, y, which are trusted). Without it all labels are in doubt.
     """
 
     follows_trusted = True
 
     def __init__(
-        self, *, layer: str, num_classes: int, doubtful: int | None = None, scale: float = 1.0
+        self,
+        *,
+        layer: str,
+        num_classes: int,
+        logits: Callable[[nn.Module, Batch], Tensor] = outputs,
+        doubtful: int | None = None,
+        scale: float = 1.0,
     ) -> None:
         super().__init__()
         if num_classes < 2:
             raise UsageError(f"num_classes must be at least 2, not {num_classes}")
         self.matrix = NoiseMatrix(num_classes)
-        self.doubtful = doubtful
+        self.logits, self.doubtful = logits, doubtful
         self.scale = nn.Parameter(torch.tensor(scale))
         self.bias = nn.Parameter(torch.zeros(num_classes))
         self._tap = Tap(layer, "output")
         self.taps = (self._tap,)
+
+    def loss(self, own: PerSampleLoss) -> PerSampleLoss:
+        """The corrected loss, whatever the loop's own: that one is for trusted samples."""
+        return self.corrected
+
+    def corrected(self, student: nn.Module, batch: Batch) -> Losses:
+        """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
+        sure = batch[2] if isinstance(batch, tuple | list) and len(batch) > 2 else None
+        y = find_labels(batch)
+        if y is None:
+            raise UsageError("the posterior teacher found no labels in the batch")
+        return self.matrix.losses(self.logits(student, batch), y, sure)
 
     def notice(self, seen: Seen) -> None:
         """Learn which class is taken for which, from the samples in doubt."""
