@@ -4,7 +4,7 @@ from torch import nn
 
 from reweigh.errors import UsageError
 from reweigh.models.build import build
-from reweigh.models.layers import internal_layers, nearest_layers
+from reweigh.models.layers import internal_layers
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,3 @@ def test_is_restored_even_when_the_forward_pass_fails():
 def test_a_model_without_a_linear_layer_is_told():
     with pytest.raises(UsageError, match=r"Conv2d runs no nn\.Linear layer"):
         internal_layers(nn.Conv2d(1, 2, 3), torch.zeros(1, 1, 8, 8))
-
-
-def test_nearest_layers_offers_the_likest_first():
-    model = build("resnet8", (3, 32, 32), 10, seed=0)
-    assert nearest_layers(model, "layer3.0.conv3")[0] in ("layer3.0.conv1", "layer3.0.conv2")
-    assert nearest_layers(model, "fcc")[0] == "fc"
-    assert len(nearest_layers(model, "zzz")) == 5

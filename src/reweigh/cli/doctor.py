@@ -34,13 +34,16 @@ def doctor(
 
 def examine() -> dict[str, Any]:
     """Everything that doctor tells, as plain values."""
+    import torch
+
     from reweigh.cli.probes import probe
-    from reweigh.training.environment import devices, environment, free_disk, free_memory
+    from reweigh.metagrad.memory import free_bytes
+    from reweigh.training.environment import devices, environment, free_disk
 
     return {
         "environment": environment(),
         "free_disk": free_disk(Path()),
-        "free_memory": free_memory(),
+        "free_memory": free_bytes(torch.device("cpu")),
         "compile": compile_obstacle(),
         "derivatives": {device: probe(device) for device in devices()},
     }
@@ -79,5 +82,5 @@ def _verdict(obstacle: str | None) -> str:
     return "[green]yes[/green]" if obstacle is None else f"[yellow]no[/yellow]: {obstacle}"
 
 
-def _gigabytes(size: int | None) -> str:
-    return "unknown" if size is None else f"{size / 2**30:.1f} GB"
+def _gigabytes(size: int) -> str:
+    return f"{size / 2**30:.1f} GB"

@@ -6,7 +6,6 @@ can be asked: one sample is sent through it and the layers are noted as they run
 be declared and the order is the order of the computation, not of the constructor.
 """
 
-import difflib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -39,12 +38,6 @@ def internal_layers(model: nn.Module, sample: Tensor) -> dict[str, str]:
     last_run = {name: position for position, (name, _, _) in enumerate(calls)}
     convolutions = sorted(last_of_size.values(), key=last_run.__getitem__, reverse=True)
     return {"I0": linear[-1]} | {f"I{i}": name for i, name in enumerate(convolutions[:3], start=1)}
-
-
-def nearest_layers(model: nn.Module, name: str) -> list[str]:
-    """Up to five names of the model's layers that look most like `name`, the likest first."""
-    names = [known for known, _ in model.named_modules() if known]
-    return difflib.get_close_matches(name, names, n=5, cutoff=0.0)
 
 
 def _calls(model: nn.Module, sample: Tensor) -> list[Call]:

@@ -44,15 +44,6 @@ def device_name(device: str) -> str:
     return platform.processor() or platform.machine()
 
 
-def free_memory() -> int | None:
-    """Bytes of main memory that are free, or None where the system does not tell."""
-    meminfo = Path("/proc/meminfo")
-    if not meminfo.exists():
-        return None
-    lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-    return int(lines["MemAvailable"].split()[0]) * 1024
-
-
 def free_disk(folder: Path) -> int:
     """Bytes free on the disk that holds `folder`."""
     return shutil.disk_usage(folder).free
