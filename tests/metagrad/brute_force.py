@@ -135,8 +135,7 @@ class Unrolled:
     def meta_gradient(self, trusted: tuple[Tensor, Tensor]) -> Tensors:
         """The last backward."""
         omega = dict(self.teacher.named_parameters())
-        with self._cast():
-            value = F.cross_entropy(self._answer(trusted[0]), trusted[1])
+        value = self._measure(trusted)
         found = torch.autograd.grad(
             value,
             list(omega.values()),
@@ -189,6 +188,10 @@ class Unrolled:
         mean = torch.stack(self.losses_seen).mean() if self.losses_seen else torch.zeros(())
         self.losses_seen.append(losses.detach().mean())
         return Seen(losses, batch[1], states, Progress(done, mean, 0.0))
+
+    def _measure(self, trusted: tuple[Tensor, Tensor]) -> Tensor:
+        with self._cast():
+            return F.cross_entropy(self._answer(trusted[0]), trusted[1])
 
     def _answer(self, x: Tensor) -> Tensor:
         return functional_call(self.student, {**self.theta, **self.buffers}, (x,))

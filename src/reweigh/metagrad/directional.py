@@ -81,7 +81,7 @@ class Derivatives:
         if one.graph is not None:
             return one.graph
         one.check_batch()
-        leaves = {name: t.detach().clone().requires_grad_() for name, t in theta.items()}
+        leaves = {name: t.detach().requires_grad_() for name, t in theta.items()}
         wanted = Wanted()
         with (
             one.moment.again(self.student.module),
@@ -170,7 +170,7 @@ class FiniteDifferences(Derivatives):
     def gradient(self, one: Pass, theta: Params) -> Params:
         """g at θ by a first-order pass with whatever kernels are there."""
         assert one.weights is not None
-        leaves = {name: t.detach().clone().requires_grad_() for name, t in theta.items()}
+        leaves = {name: t.detach().requires_grad_() for name, t in theta.items()}
         with (
             one.moment.again(self.student.module),
             self.student.at(leaves, one.moment.fresh_buffers()),

@@ -165,7 +165,7 @@ class Engine:
         The mean is over the trusted samples of all processes.
         """
         moment = Moment.now(self.student.module)
-        leaves = {n: t.clone().requires_grad_() for n, t in theta.items()}
+        leaves = {n: t.detach().requires_grad_() for n, t in theta.items()}
         with (
             moment.again(self.student.module),
             self.student.at(leaves, moment.fresh_buffers()),

@@ -62,7 +62,7 @@ class Lookahead:
         """The batch under the present teacher's weights, with the graph of its gradient."""
         engine, wanted = self.engine, Wanted()
         moment = Moment.now(engine.student.module)
-        leaves = {name: t.clone().requires_grad_() for name, t in theta.items()}
+        leaves = {name: t.detach().requires_grad_() for name, t in theta.items()}
         with (
             moment.again(engine.student.module),
             engine.student.at(leaves, moment.fresh_buffers()),

@@ -91,7 +91,7 @@ class Recursion:
             pulled = self.derivatives.pull(one, theta, u, want_theta=want_theta, keep=keep)
             levers += pulled.levers
             for name, hvp in (pulled.theta or {}).items():
-                d.theta[name] = d.theta[name] + step.scale * hvp
+                d.theta[name] = _plus(d.theta[name], hvp, step.scale)
         return levers
 
     def gradient(self, step: Step, theta: Params) -> Params:
@@ -123,3 +123,8 @@ class Recursion:
         omega = [p for p in teacher.parameters() if p.requires_grad]
         found = torch.autograd.grad(value, omega, allow_unused=True, materialize_grads=True)
         return list(found)
+
+
+def _plus(d: Tensor, hvp: Tensor, scale: Tensor | float) -> Tensor:
+    """d + scale · hvp, in one pass over memory where the scale is a number."""
+    return torch.add(d, hvp, alpha=scale) if isinstance(scale, float) else d + scale * hvp

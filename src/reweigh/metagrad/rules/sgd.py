@@ -12,6 +12,7 @@ $dv = -\eta_K d\theta_K$, an index too far: $\theta_K$ was reached with $\eta_{K
 
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 from torch.optim import SGD, Optimizer
 
@@ -58,16 +59,17 @@ class SGDRule(Rule):
 def _back(
     s: dict[str, Any], d_theta: Tensor, dv: Tensor | None
 ) -> tuple[Tensor, Tensor | None, Tensor]:
-    """One tensor's dθ, dv and dG."""
+    """One tensor's dθ, dv and dG, in as few passes over memory as it takes: with a large θ they count."""
     mu = s["momentum"]
     du: Tensor = -s["lr"] * d_theta
     dg = du
     if mu:
         through = mu * du if s["nesterov"] else du
         full = through if dv is None else dv + through
-        dg = full if s["first"] else (1 - s["dampening"]) * full
+        damped = s["dampening"] and not s["first"]
+        dg = (1 - s["dampening"]) * full if damped else full
         dg = dg + du if s["nesterov"] else dg
         dv = None if s["first"] else mu * full
     if s["weight_decay"]:
-        d_theta = d_theta + s["weight_decay"] * dg
+        d_theta = torch.add(d_theta, dg, alpha=s["weight_decay"])
     return d_theta, dv, -dg if s["maximize"] else dg
