@@ -33,6 +33,7 @@ METHODS = {
     "meta-weight-net": ("method.name=meta-weight-net",),
     "mentornet": ("method.name=mentornet", "method.mentor_steps=30", "method.burn_in=0.3"),
     "l2t-data": ("method.name=l2t-data", "method.episodes=2"),
+    "gold-loss-correction": ("method.name=gold-loss-correction",),
     "uniform": ("method.name=uniform",),
 }
 

@@ -77,16 +77,18 @@ def test_a_chain_of_interruptions_ends_in_the_same_bits(whole, tmp_path: Path, m
     assert_same(whole("deep"), everything(tmp_path / "run"))
 
 
-@pytest.mark.parametrize("step", [30, 50])
+@pytest.mark.parametrize(
+    ("method", "step"), [("l2t-data", 30), ("l2t-data", 50), ("gold-loss-correction", 30)]
+)
 def test_the_later_parts_of_a_method_with_trials(
-    whole, tmp_path: Path, monkeypatch, step: int
+    whole, tmp_path: Path, monkeypatch, method: str, step: int
 ) -> None:
-    """24 steps of a first trial, 24 of a second one that moves the policy, then the run."""
+    """24 steps of a first trial, 24 of a second one that moves the policy, or the run."""
     with monkeypatch.context() as patch:
         asked_after(patch, step)
-        run_until_asked(tiny("l2t-data"), tmp_path / "run")
+        run_until_asked(tiny(method), tmp_path / "run")
     resume(tmp_path / "run", SilentProgress())
-    assert_same(whole("l2t-data"), everything(tmp_path / "run"))
+    assert_same(whole(method), everything(tmp_path / "run"))
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(whole, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ LINEUP: dict[str, MethodConfig] = {
     "mentornet-dd": methods.MentorNetConfig(kind="dd"),
     "meta-weight-net": methods.MetaWeightNetConfig(),
     "learning-to-reweight": methods.LearningToReweightConfig(),
+    "gold-loss-correction": methods.GoldLossCorrectionConfig(),
     "deep-linear": methods.DeepConfig(teacher="linear", **PAPER),
     "deep-mlp": methods.DeepConfig(teacher="mlp", **PAPER),
     "deep-interaction": methods.DeepConfig(teacher="interaction", teacher_lr=0.03, trusted_share=0),

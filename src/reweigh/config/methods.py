@@ -179,6 +179,13 @@ class LearningToReweightConfig(Section):
     """Trusted samples per step (its code: 100)."""
 
 
+class GoldLossCorrectionConfig(Section):
+    """Gold loss correction: a first student measures which class is taken for which; costs 2."""
+
+    name: Literal["gold-loss-correction"] = "gold-loss-correction"
+    """Losses corrected by a matrix that a first training measured on the trusted samples."""
+
+
 Feature = Literal["I0", "I1", "I2", "I3", "M0", "M1"]
 
 
@@ -277,6 +284,7 @@ _Any = (
     | MentorNetConfig
     | MetaWeightNetConfig
     | LearningToReweightConfig
+    | GoldLossCorrectionConfig
     | DeepConfig
     | TrustedOnlyConfig
     | TrustedMixedConfig

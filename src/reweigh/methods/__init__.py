@@ -14,6 +14,7 @@ _HOMES = {
     "mentornet": "MentorNet",
     "meta-weight-net": "MetaWeightNet",
     "learning-to-reweight": "LearningToReweight",
+    "gold-loss-correction": "GoldLossCorrection",
     "deep": "Deep",
     "trusted-only": "TrustedOnly",
     "trusted-mixed": "TrustedMixed",

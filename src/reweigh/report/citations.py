@@ -59,6 +59,12 @@ _METHODS = {
   booktitle = {International Conference on Machine Learning},
   year      = {2018}
 }""",
+    "gold-loss-correction": """@inproceedings{hendrycks2018glc,
+  title     = {Using Trusted Data to Train Deep Networks on Labels Corrupted by Severe Noise},
+  author    = {Hendrycks, Dan and Mazeika, Mantas and Wilson, Duncan and Gimpel, Kevin},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year      = {2018}
+}""",
 }
 
 

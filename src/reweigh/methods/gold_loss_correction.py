@@ -1,0 +1,112 @@
+r"""Gold loss correction (Hendrycks et al., NeurIPS 2018): which class is taken for which, measured once.
+
+A first student is trained on the noisy labels; $\hat C_{y\tilde y}$ is the mean of its
+$p(\tilde y \mid x)$ over the trusted samples of class y. A second student then learns from
+
+$$ -\log \sum_y \hat C_{y\tilde y}\, p_\theta(y \mid x) \quad\text{and, for trusted samples,}\quad
+-\log p_\theta(y \mid x), $$
+
+all weighing the same. The strongest neighbour of our own default, which learns its matrix on the way
+instead of by a training of its own: a run costs two plain ones.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.batch import find_labels
+from reweigh.errors import UsageError
+from reweigh.evaluating import evaluating
+from reweigh.methods.base import Method, P, Setting, Trial
+from reweigh.reweigher import Reweigher
+from reweigh.seen import Seen
+from reweigh.teachers import Teacher
+from reweigh.teachers.noise_matrix import NoiseMatrix
+from reweigh.typing import Batch, Losses, PerSampleLoss, Weights
+
+CHUNK = 1000
+"""Trusted samples that the first student is asked about at once."""
+
+
+class CorrectingTeacher(Teacher):
+    """Weighs all alike and has the student learn from corrected losses."""
+
+    normalise = "count"
+
+    def __init__(self, setting: Setting, matrix: Tensor) -> None:
+        super().__init__()
+        self.logits = setting.logits
+        self.matrix = NoiseMatrix(len(matrix))
+        self.matrix.table.copy_(matrix)
+
+    def loss(self, own: PerSampleLoss) -> PerSampleLoss:
+        """−log Σ_y Ĉ_yỹ p_y, (n,); −log p_y for trusted samples of the stream."""
+
+        def corrected(student: nn.Module, batch: Batch) -> Losses:
+            return self.matrix.losses(self.logits(student, batch), batch[1], batch[2])
+
+        return corrected
+
+    def forward(self, seen: Seen) -> Weights:
+        """1, (n,)."""
+        return torch.ones_like(seen.losses)
+
+
+class GoldLossCorrection(Method):
+    """One trial training finds Ĉ; the run itself learns under it."""
+
+    learning = False
+    matrix: Tensor | None = None
+    first: Setting | None = None
+    trusted = 0
+
+    def problem(self, problem: P) -> P:
+        """The first student sees the noisy labels alone, the second the trusted samples as well."""
+        self.trusted = len(problem.trusted)
+        return problem if self.learning else problem.with_trusted()
+
+    def prepare(self, trial: Trial) -> None:
+        """Train the first student and ask it about the trusted samples."""
+        if self.matrix is None:
+            self.learning = True
+            trial(0)
+            assert self.first is not None
+            self.matrix = self._asked(self.first)
+            self.learning, self.first = False, None
+
+    @torch.no_grad()
+    def _asked(self, setting: Setting) -> Tensor:
+        """Ĉ, (C, C); a class without trusted samples is taken to be right."""
+        size = min(CHUNK, self.trusted)
+        device = next(setting.student.parameters()).device
+        sums = torch.zeros(setting.classes, setting.classes, device=device)
+        for number in range(self.trusted // size):
+            batch = setting.trusted(number, size)
+            y = find_labels(batch)
+            if y is None:
+                raise UsageError("gold loss correction found no labels in the trusted batch")
+            with evaluating(setting.student):
+                p = setting.logits(setting.student, batch).softmax(1)  # (n, C)
+            sums.index_add_(0, y, p.to(sums.dtype))
+        seen = sums.sum(1, keepdim=True)  # (C, 1): p sums to 1
+        return torch.where(seen > 0, sums / seen, torch.eye(len(sums), device=device))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Ĉ, once it is known."""
+        return {} if self.matrix is None else {"matrix": self.matrix}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.matrix = state.get("matrix")
+
+    def reweigher(self, setting: Setting) -> Reweigher:
+        """Plain training of the first student, corrected losses for the second."""
+        if self.learning:
+            self.first = setting
+            return setting.reweigher(None)
+        classes = setting.classes
+        matrix = (
+            torch.eye(classes) if self.matrix is None else self.matrix
+        )  # a dry run has no first
+        return setting.reweigher(CorrectingTeacher(setting, matrix))

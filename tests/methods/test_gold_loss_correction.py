@@ -1,0 +1,94 @@
+"""Gold loss correction: the matrix by hand and found, a second student that is better."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from reweigh.config import RunConfig
+from reweigh.config.methods import GoldLossCorrectionConfig
+from reweigh.methods import Setting, method_for
+from reweigh.methods.gold_loss_correction import CorrectingTeacher, GoldLossCorrection
+from reweigh.training import run
+from reweigh.training.progress import SilentProgress
+from reweigh.training.result import ErrorResult
+
+
+def config(method: str) -> RunConfig:
+    return RunConfig.model_validate(
+        {
+            "data": {"name": "digits", "noise": "flip:0.4", "trusted_per_class": 15},
+            "method": {"name": method},
+            "training": {"epochs": 20, "lr": 0.1},
+            "threads": 1,
+        }
+    )
+
+
+class Sure(nn.Module):
+    """Answers with the probabilities it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, p: torch.Tensor) -> torch.Tensor:
+        return self.scale * p.log()
+
+
+def setting(student: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Setting:
+    return Setting(
+        student=student,
+        optimizer=torch.optim.SGD(student.parameters(), 0.1),
+        per_sample_loss=lambda net, batch: nn.functional.cross_entropy(
+            net(batch[0]), batch[1], reduction="none"
+        ),
+        trusted=lambda update, size: (x[:size], y[:size]),
+        num_classes=3,
+        layers={},
+        feature=lambda name: (_ for _ in ()).throw(KeyError(name)),
+        steps=1,
+        epochs=1,
+        right=None,
+        seed=0,
+    )
+
+
+def test_the_matrix_is_the_mean_prediction_and_the_loss_follows_it() -> None:
+    x = torch.tensor([[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
+    here = setting(Sure(), x, torch.tensor([0, 0, 1]))  # nobody trusted is of class 2
+    method = method_for(GoldLossCorrectionConfig())
+    assert isinstance(method, GoldLossCorrection)
+    method.trusted = 3
+    found = method._asked(here)
+    expected = torch.tensor([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]])
+    torch.testing.assert_close(found, expected)
+    p, given = torch.tensor([[0.5, 0.3, 0.2]] * 2), torch.tensor([2, 2])
+    teacher = CorrectingTeacher(here, found)
+    losses = teacher.loss(here.per_sample_loss)(
+        here.student, (p, given, torch.tensor([False, True]))
+    )
+    by_hand = torch.tensor([0.5 * 0.1 + 0.3 * 0.6 + 0.2 * 1.0, 0.2])
+    torch.testing.assert_close(losses.detach(), -by_hand.log())
+
+
+def test_it_finds_the_planted_noise_and_beats_plain_training(tmp_path: Path, monkeypatch) -> None:
+    found: list[torch.Tensor] = []
+    asked = GoldLossCorrection._asked
+
+    def noted(self: GoldLossCorrection, here: Setting) -> torch.Tensor:
+        found.append(asked(self, here))
+        return found[-1]
+
+    monkeypatch.setattr(GoldLossCorrection, "_asked", noted)
+    plain = run.train(config("uniform"), tmp_path / "plain", SilentProgress())
+    ours = run.train(config("gold-loss-correction"), tmp_path / "ours", SilentProgress())
+    assert isinstance(plain, ErrorResult)
+    assert isinstance(ours, ErrorResult)
+    assert ours.test_error_last < 0.7 * plain.test_error_last
+    problem = run.prepared(config("uniform"))
+    planted = np.zeros((10, 10))
+    np.add.at(planted, (problem.true_labels, problem.train.labels), 1)
+    planted /= planted.sum(1, keepdims=True)
+    assert np.abs(found[0].numpy() - planted).mean() < 0.05
