@@ -1,12 +1,22 @@
 """Batches of every container."""
 
+from collections import UserDict
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 import torch
 from torch import Tensor
 
-from reweigh.batch import batch_length, check_losses, cross_entropy, find_labels, moved_to, tensors
+from reweigh.batch import (
+    batch_length,
+    check_losses,
+    cross_entropy,
+    find_labels,
+    mapped,
+    moved_to,
+    tensors,
+)
 from reweigh.errors import UsageError
 
 X, Y = torch.zeros(3, 2), torch.tensor([0, 1, 1])
@@ -62,3 +72,19 @@ def test_the_default_loss():
 def test_losses_of_the_right_shape_pass():
     losses = torch.zeros(3)
     assert check_losses(losses, (X, Y)) is losses
+
+
+class Named(NamedTuple):
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+def test_a_named_tuple_and_a_mapping_of_another_kind_stay_what_they_are():
+    x, y = torch.zeros(2, 3), torch.ones(2)
+    moved = moved_to(Named(x, y), torch.device("cpu"))
+    assert isinstance(moved, Named)
+    encoding = UserDict({"x": x, "y": y})  # as tokenizers give them
+    moved = mapped(encoding, lambda t: t + 1)
+    assert type(moved) is UserDict
+    assert moved["x"].eq(1).all()
+    assert encoding["x"].eq(0).all()

@@ -1,6 +1,7 @@
 """The object a loop holds: its own step, a loop outside, accumulation, the teacher's turns, resuming."""
 
 import io
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from tests.metagrad.brute_force import RULES, Unrolled, relative_error
 from tests.metagrad.exactness import by_force
 from tests.metagrad.students import build, data_for, interaction
-from torch import Tensor
+from torch import Tensor, nn
 
 import reweigh
 from reweigh.errors import DivergedError, UsageError
@@ -400,3 +401,52 @@ def test_a_step_that_a_scaler_skips_does_not_count():
     assert loop.held.clock.steps == 0
     loop.run(1, 3)
     assert loop.held.clock.updates == 2
+
+
+def test_one_autocast_around_the_loop_learns_as_one_around_each_step() -> None:
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(32, 6, generator=draw)
+    y = (x[:, 0] > 0).long()
+
+    def last(around: bool) -> float:
+        torch.manual_seed(0)
+        student = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
+        held = reweigh.Reweigher(student, torch.optim.SGD(student.parameters(), 0.5))
+        with torch.autocast("cpu", torch.bfloat16) if around else nullcontext():
+            for _ in range(20):
+                with torch.autocast("cpu", torch.bfloat16):
+                    loss = float(held.step(x, y).loss)
+        return loss
+
+    assert last(around=True) == last(around=False)
+
+
+def test_features_that_could_not_be_told_apart_are_refused() -> None:
+    student = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+    two = [
+        reweigh.InternalState(student, "2", reduce=lambda s: s),
+        reweigh.InternalState(student, "2", reduce=lambda s: -s),
+    ]
+    with pytest.raises(UsageError, match="could not be told apart"):
+        reweigh.Reweigher(
+            student,
+            torch.optim.SGD(student.parameters(), 0.1),
+            reweigh.LinearTeacher(two),
+            trusted=(torch.zeros(2, 4), torch.zeros(2, dtype=torch.int64)),
+        )
+
+
+def test_lookahead_without_anything_to_learn_is_refused() -> None:
+    class Even(reweigh.Teacher):
+        def forward(self, seen):
+            return torch.ones_like(seen.losses)
+
+    student = nn.Linear(4, 2)
+    with pytest.raises(UsageError, match="lookahead=True needs a teacher with parameters"):
+        reweigh.Reweigher(
+            student,
+            torch.optim.SGD(student.parameters(), 0.1),
+            Even(),
+            trusted=(torch.zeros(2, 4), torch.zeros(2, dtype=torch.int64)),
+            lookahead=True,
+        )

@@ -1,6 +1,7 @@
 """What a batch is: its tensors, its length, its labels, whatever container it comes in."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -41,12 +42,18 @@ def mapped(batch: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """The same batch with every tensor changed; containers keep their kind."""
     if isinstance(batch, Tensor):
         return change(batch)
+    if isinstance(batch, MutableMapping) and not isinstance(batch, dict):
+        same = copy(batch)  # a tokenizer's encoding, say, which is more than a dict
+        same.update({name: mapped(part, change) for name, part in batch.items()})
+        return same
     if isinstance(batch, Mapping):
         return {name: mapped(part, change) for name, part in batch.items()}
     if is_dataclass(batch) and not isinstance(batch, type):
         return replace(batch, **{n: mapped(part, change) for n, part in named_parts(batch)})
     if isinstance(batch, tuple | list):
         parts = [mapped(part, change) for part in batch]
+        if hasattr(batch, "_fields"):  # a named tuple
+            return type(batch)(*parts)
         return tuple(parts) if isinstance(batch, tuple) else parts
     return batch
 

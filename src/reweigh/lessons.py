@@ -54,6 +54,7 @@ class Lessons:
     ) -> None:
         self.student, self.teacher, self.clock = student, teacher, clock
         self.every, self.deeper, self.lookahead = every, deeper, lookahead
+        self._trusted_loss = trusted_loss
         self.engine: Engine | None = None
         self.optimizer: Optimizer | None = None
         self._device = next(student.module.parameters()).device
@@ -65,6 +66,8 @@ class Lessons:
         learned = [p for p in teacher.parameters() if p.requires_grad and teacher.meta_learned]
         if learned or lookahead or teacher.follows_trusted:
             self._trusted = TrustedBatches(trusted)
+        if lookahead and not learned and type(teacher).look_ahead is Teacher.look_ahead:
+            raise UsageError("lookahead=True needs a teacher with parameters to learn")
         if learned or lookahead:
             self.engine = Engine(
                 student, student_optimizer, teacher, through=through, trajectory=trajectory,
@@ -132,7 +135,8 @@ class Lessons:
         """Every K steps a teacher that learns nothing, but keeps statistics, sees a trusted batch."""
         teacher, due = self.teacher, self.clock.since_update >= (self.every or 1)
         if self.engine is None and teacher is not None and teacher.follows_trusted and due:
-            seen = self.student.peek(self._next_trusted(), self.clock.progress())
+            trusted, progress = self._next_trusted(), self.clock.progress()
+            seen = self.student.peek(trusted, progress, loss=self._trusted_loss)
             teacher.notice_trusted(gathered_seen(seen))
             self.clock.taught()
 
@@ -154,7 +158,7 @@ class Lessons:
         if self.optimizer is not None:
             self.optimizer.load_state_dict(state["teacher_optimizer"])
         if self.engine is not None:
-            self.engine.steps = unpack(state["window"])
+            self.engine.steps = unpack(moved_to(state["window"], self._device))
 
     def _move(self, teacher: Teacher, gradient: list[Tensor]) -> None:
         assert self.optimizer is not None

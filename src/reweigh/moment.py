@@ -27,9 +27,9 @@ def _rng_state(device: torch.device) -> Tensor:
 
 def _set_rng_state(device: torch.device, state: Tensor) -> None:
     if device.type == "cpu":
-        torch.set_rng_state(state)
+        torch.set_rng_state(state.cpu())
     else:
-        torch.get_device_module(device).set_rng_state(state, device)
+        torch.get_device_module(device).set_rng_state(state.cpu(), device)
 
 
 @contextmanager

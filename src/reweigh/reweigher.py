@@ -58,7 +58,8 @@ class Reweigher:
         teacher: who gives the weights; None for plain training through the same loop.
         trusted: trusted batches: a loader, one batch, or a function of the update's number.
         per_sample_loss: `f(student, batch)` → (n,) losses; default: cross-entropy of `(x, y)`. A
-            teacher may have the student learn from another (`PosteriorTeacher`).
+            teacher may have the student learn from a loss of its own (`PosteriorTeacher`); this one
+            is then for trusted samples.
         trusted_loss: the measure on trusted samples, if it is another (a smooth 0/1 error, say).
         every: K; None leaves the teacher's updates to you (`teach`).
         through: B ≤ K.
@@ -97,6 +98,7 @@ class Reweigher:
     ) -> None:
         _check_counts(every, 1 if lookahead else through, accumulate)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss)
+        self._loss_is_teachers = learned is not per_sample_loss
         self.student = Student(student, learned, teacher.taps if teacher else ())
         self.optimizer, self.teacher = optimizer, teacher
         self.accumulate = accumulate
@@ -140,7 +142,7 @@ class Reweigher:
             self.optimizer.zero_grad(set_to_none=True)
         with self._or_abandon():
             seen, weights, own = self._pass(whole, ids, backward=True)
-            loss = check_loss(own, seen, weights)
+            loss = self._sound(own, seen, weights)
             if self._open.complete:
                 self._move()
         figures = self._open.weighed[-1]
@@ -198,6 +200,7 @@ class Reweigher:
             self.clip.apply(p for group in self.optimizer.param_groups for p in group["params"])
         self._outside = False
         self.optimizer.step()
+        torch.clear_autocast_cache()  # a loop inside one autocast would go on with the old θ
 
     # Or a framework owns the backward: loss() or weights() before it, after_step() after it.
 
@@ -207,7 +210,7 @@ class Reweigher:
         self._watch_outside(whole, ids)
         with self._or_abandon():
             seen, weights, loss = self._pass(whole, ids, backward=False)
-            check_loss(loss, seen, weights)
+            self._sound(loss, seen, weights)
         self._expect_backward()
         return loss
 
@@ -222,6 +225,11 @@ class Reweigher:
             raise UnsupportedError(
                 "with deeper interaction the loss is more than a sum: use loss()"
             )
+        if self._loss_is_teachers:
+            raise UnsupportedError(
+                f"{type(self.teacher).__name__} has the student learn from a loss of its own, which "
+                "weights for the loop's loss do not fit: use loss()"
+            )
         whole = _one(batch)
         self._watch_outside(whole, ids)
         engine = self.lessons.recording
@@ -229,7 +237,7 @@ class Reweigher:
         with self._or_abandon():
             seen = self.student.peek(whole, self.clock.progress(), ids, moment)
             weights, loss = self._weighed(seen)
-            check_loss(loss, seen, weights)
+            self._sound(loss, seen, weights)
         if engine is not None:
             engine.recorder.add(Pass(whole, moment, seen, weights))
         self._expect_backward()
@@ -298,12 +306,17 @@ class Reweigher:
         raw = self._raw(seen)
         figures = Figures.of(raw, seen.losses)
         self._open.add(figures)
-        self.clock.passed(figures.mean_loss)
         z = figures.normaliser(self._open.normalise).to(raw.dtype)
         weights = raw if self.accumulate > 1 else raw / z
         if self.deeper and self.teacher is not None:
             return weights, self.teacher.objective(seen)
         return weights, (weights.to(seen.losses.dtype) * seen.losses).sum()
+
+    def _sound(self, own: Tensor, seen: Seen, weights: Weights) -> Tensor:
+        """The batch's loss, if it is finite: only then does the pass count."""
+        loss = check_loss(own, seen, weights)
+        self.clock.passed(self._open.weighed[-1].mean_loss)
+        return loss
 
     def _raw(self, seen: Seen) -> Weights:
         """What the teacher makes of a pass, before normalisation, (n,); 1 without a teacher."""

@@ -71,6 +71,11 @@ class Student:
         self.module = module
         self.per_sample_loss = per_sample_loss
         self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
+        if len({tap.key for tap in self.taps}) < len(self.taps):
+            raise UsageError(
+                "two features reduce the same layer by functions of one name (two lambdas?), and "
+                "could not be told apart: give the functions names of their own"
+            )
 
     def look(
         self,
@@ -92,6 +97,7 @@ class Student:
                     f"layer {tap.layer!r} exists but did not run in the forward pass, so the "
                     "teacher cannot see it: name a layer that the loss goes through"
                 )
+        ids = None if ids is None else ids.to(losses.device)
         return Seen(losses, find_labels(batch), states, progress, ids)
 
     @torch.no_grad()
@@ -101,11 +107,12 @@ class Student:
         progress: Progress,
         ids: Tensor | None = None,
         moment: Moment | None = None,
+        loss: PerSampleLoss | None = None,
     ) -> Seen:
         """What a batch looks like right now, or at a `moment` of the same θ, without a trace."""
         moment = moment or Moment.now(self.module)
         with moment.again(self.module), self.at({}, moment.fresh_buffers()):
-            return self.look(batch, progress, ids)
+            return self.look(batch, progress, ids, loss)
 
     def losses(self, batch: Batch, loss: PerSampleLoss | None = None) -> Tensor:
         """Only the losses, (n,)."""

@@ -7,7 +7,7 @@ from tests.metagrad.exactness import compared, data_of
 from tests.metagrad.students import CLASSES, awake, build
 
 import reweigh
-from reweigh.errors import UsageError
+from reweigh.errors import DivergedError, UnsupportedError, UsageError
 from reweigh.seen import Progress
 
 
@@ -67,19 +67,83 @@ def test_the_meta_gradient_is_exact(trajectory: str) -> None:
     assert relative_error(found, compared(make, trajectory=trajectory)[1]) > 1e-3  # plain losses
 
 
-def test_a_sure_label_has_the_plain_loss_and_other_batches_need_their_logits() -> None:
+def test_a_sure_label_has_the_plain_loss() -> None:
     student, (x, y) = build("conv+bn").eval(), data_of("conv+bn", 1).batches[0]
-    one = awake(reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES), student)
+    one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES, doubtful=9).double()
     sure = torch.arange(len(y)) % 2 == 0
     losses, logits = one.corrected(student, (x, y, sure)), student(x)
     plain = torch.nn.functional.cross_entropy(logits, y, reduction="none")
     expected = torch.where(sure, plain, corrected(logits, y))
     torch.testing.assert_close(losses, expected, rtol=1e-6, atol=1e-9)
+    for batch in ((x, y), (x, y, torch.arange(len(y)))):
+        with pytest.raises(UsageError, match="the third a bool tensor"):
+            one.corrected(student, batch)
+    with pytest.raises(UsageError, match="need numbers"):
+        one.quality(seen([[0.5, 0.3, 0.2]], [0]))
+
+
+def test_other_batches() -> None:
+    student, (x, y) = build("conv+bn").eval(), data_of("conv+bn", 1).batches[0]
+    one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES).double()
+    expected = corrected(student(x), y)
+    mask = torch.ones(len(y), dtype=torch.bool)  # no word on trust, for nobody asked
+    torch.testing.assert_close(one.corrected(student, (x, y, mask)), expected)
     with pytest.raises(UsageError, match="got a dict: give the teacher logits=f"):
         one.corrected(student, {"image": x, "label": y})
     one.logits = lambda net, batch: net(batch["image"])
-    named = one.corrected(student, {"image": x, "label": y})
-    torch.testing.assert_close(named, corrected(logits, y))
+    torch.testing.assert_close(one.corrected(student, {"image": x, "label": y}), expected)
+
+
+def test_low_precision_stays_out_of_the_loss() -> None:
+    matrix = teacher().float().matrix
+    logits = torch.tensor([[9.0, 0.5, 0.25], [4.0, 2.0, 0.0]])
+    given = torch.tensor([0, 1])
+    exact = matrix.losses(logits, given)
+    found = matrix.losses(logits.bfloat16(), given)  # these logits are exact in bfloat16
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, exact)
+
+
+def test_what_is_no_answer_over_the_classes_is_refused() -> None:
+    one = teacher()
+    with pytest.raises(UsageError, match=r"logits over 3 classes are needed.*\(2, 4\)"):
+        one.matrix.losses(torch.zeros(2, 4), torch.tensor([0, 1]))
+    for label in (-100, 3):
+        with pytest.raises(UsageError, match=f"label {label} is not one of 0 … 2"):
+            teacher().matrix.losses(torch.zeros(2, 3), torch.tensor([0, label]))
+
+
+def test_a_batch_that_is_refused_leaves_no_mark() -> None:
+    student, data = build("conv+bn"), data_of("conv+bn", 2)
+    one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES).double()
+    held = reweigh.Reweigher(
+        student, torch.optim.SGD(student.parameters(), 0.1), one, trusted=data.trusted, every=2
+    )
+    x, y = data.batches[0]
+    with pytest.raises(DivergedError, match="per-sample losses"):
+        held.step(x * float("nan"), y)
+    for buffer in student.buffers():  # running statistics of the batch are the loop's to mend
+        buffer.nan_to_num_(0)
+    for batch in data.batches:
+        held.step(*batch)
+    assert held.clock.updates == 2
+    assert all(b.isfinite().all() for b in one.buffers())
+    assert held.clock.loss_sum.isfinite()
+
+
+def test_weights_for_the_loop_s_own_loss_are_refused() -> None:
+    student, data = build("conv+bn"), data_of("conv+bn", 1)
+    held = reweigh.Reweigher(
+        student,
+        torch.optim.SGD(student.parameters(), 0.1),
+        reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES).double(),
+        trusted=data.trusted,
+    )
+    with pytest.raises(
+        UnsupportedError, match="PosteriorTeacher has the student learn from a loss"
+    ):
+        held.weights(*data.batches[0])
+    assert held.loss(*data.batches[0]).requires_grad
 
 
 def test_one_class_is_refused() -> None:

@@ -78,7 +78,10 @@ class Deep(Method):
         layer = setting.layers["I0"]
         if c.teacher == "posterior":
             return PosteriorTeacher(
-                layer=layer, num_classes=classes, logits=setting.logits, doubtful=setting.doubtful
+                layer=layer,
+                num_classes=classes,
+                logits=setting.logits,
+                doubtful=setting.doubtful if c.trusted_share else None,
             )
         if c.teacher == "margin":
             return MarginTeacher(student, layer=layer, num_classes=classes)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.distributed.group import total
+from reweigh.errors import UsageError
 
 PER_CLASS = 640
 """How many samples per class the running mean of posteriors remembers. Our choice."""
@@ -32,6 +33,7 @@ class NoiseMatrix(nn.Module):
     def __init__(self, num_classes: int, *, start: float = 0.5) -> None:
         super().__init__()
         first = start * torch.eye(num_classes) + (1 - start) / num_classes
+        self._checked = False
         self.table: Tensor
         self.joint: Tensor
         self.register_buffer("table", first)  # (C, C): T[y, ỹ]
@@ -46,17 +48,35 @@ class NoiseMatrix(nn.Module):
         return self._explained(logits, given, sure).softmax(1)
 
     def _explained(self, logits: Tensor, given: Tensor, sure: Tensor | None) -> Tensor:
-        """log(T_yỹ p_y), (n, C)."""
+        """log(T_yỹ p_y), (n, C), in the matrix's precision at least, as cross-entropy does it."""
+        self._check(logits, given)
+        logits = logits.to(torch.promote_types(logits.dtype, self.table.dtype))
         taken = self.table.to(logits.dtype).clamp_min(1e-8).T[given]  # (n, C): T[:, ỹ]
         if sure is not None:
             exact = torch.eye(len(self.table), dtype=logits.dtype, device=logits.device)[given]
             taken = torch.where(sure[:, None], exact.clamp_min(1e-13), taken)
         return logits.log_softmax(1) + taken.log()
 
+    def _check(self, logits: Tensor, given: Tensor) -> None:
+        """Refuse what is no answer over these classes; labels are looked at in the first batch."""
+        classes = len(self.table)
+        if logits.ndim != 2 or logits.shape[1] != classes:
+            raise UsageError(
+                f"logits over {classes} classes are needed, but the layer gives "
+                f"{tuple(logits.shape)}: name the student's last layer, and the right num_classes"
+            )
+        if not self._checked and len(given):
+            low, high = int(given.min()), int(given.max())
+            if low < 0 or high >= classes:
+                wrong = low if low < 0 else high
+                raise UsageError(f"label {wrong} is not one of 0 … {classes - 1}: drop that sample")
+            self._checked = True
+
     @torch.no_grad()
     def notice(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
         """Add the posteriors of samples that are not `sure` to the running mean, over all processes."""
         q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
+        q = q.nan_to_num(0.0)  # a batch that is about to be refused leaves no mark
         if sure is not None:
             q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
         fresh = total(torch.zeros_like(self.joint).index_add_(1, given, q.T))  # (C, C)

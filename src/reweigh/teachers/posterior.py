@@ -28,8 +28,9 @@ class PosteriorTeacher(Teacher):
     """σ(c·(2q − 1) + b_ỹ).
 
     `layer` is the student's last one, whose output are the logits; `logits(student, batch)` gives
-    them for batches that are not (x, y). Trusted samples may be in the stream too: their ids are
-    `doubtful` or more, and batches are (x, y, which are trusted). Without it all labels are in doubt.
+    them for batches that are not (x, y). Trusted samples may be in the stream too: with `doubtful`,
+    ids of that number or more are theirs, and batches are (x, y, which are trusted). Without it all
+    labels are in doubt.
     """
 
     follows_trusted = True
@@ -59,10 +60,10 @@ class PosteriorTeacher(Teacher):
 
     def corrected(self, student: nn.Module, batch: Batch) -> Losses:
         """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
-        sure = batch[2] if isinstance(batch, tuple | list) and len(batch) > 2 else None
         y = find_labels(batch)
         if y is None:
             raise UsageError("the posterior teacher found no labels in the batch")
+        sure = None if self.doubtful is None else _told(batch)
         return self.matrix.losses(self.logits(student, batch), y, sure)
 
     def notice(self, seen: Seen) -> None:
@@ -87,6 +88,19 @@ class PosteriorTeacher(Teacher):
         return seen.states[self._tap.key].to(self.scale.dtype)  # (n, C)
 
     def _sure(self, seen: Seen) -> Tensor:
-        if self.doubtful is None or seen.ids is None:
+        if self.doubtful is None:
             return torch.zeros_like(labels_of(seen), dtype=torch.bool)
+        if seen.ids is None:
+            raise UsageError("with doubtful= the samples need numbers: give step(…, ids=…)")
         return seen.ids >= self.doubtful
+
+
+def _told(batch: Batch) -> Tensor:
+    """Which samples of a batch are trusted, (n,) bool."""
+    told = batch[2] if isinstance(batch, tuple | list) and len(batch) > 2 else None
+    if not isinstance(told, Tensor) or told.dtype != torch.bool:
+        raise UsageError(
+            "with doubtful= batches are (x, y, trusted), the third a bool tensor that says which "
+            "samples are trusted"
+        )
+    return told
