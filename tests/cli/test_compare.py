@@ -105,3 +105,8 @@ def test_translators_begin_from_one_run_per_seed(tmp_path: Path, monkeypatch) ->
     shown = CliRunner().invoke(app, ["table", str(tmp_path / "b"), "--markdown"]).stdout
     assert "| test, last | test, best by trusted |" in shown
     assert shown.index("pretrained") < shown.index("uniform")
+
+
+def test_settings_of_a_method_are_refused_where_rows_have_their_own() -> None:
+    with pytest.raises(UsageError, match="takes its methods from --methods"):
+        compare("--set", "method.every=50", "--dry-run")

@@ -100,3 +100,13 @@ def test_runs_that_begin_from_another_come_after_it_and_know_its_folder(tmp_path
     assert [n for n, _ in elsewhere] == [n for n, _ in after]
     homes = [{place.home(*run).name for run in wave} for wave in (elsewhere, after)]
     assert homes[0] == homes[1]  # a table may be moved
+
+
+def test_costs_of_fine_tuning_are_in_units_of_fine_tuning() -> None:
+    origin = Origin(settings(), "student", "start")
+    tuned = Cell("tuned", "A, 20%", (settings("method.name=uniform"),), origin=origin)
+    taught = Cell("taught", "A, 20%", (settings("method.name=deep"),), origin=origin)
+    moved = Cell("moved", "A, 20%", (settings(),), origin=Origin(settings(), "method", "start"))
+    assert tuned.plain
+    assert tuned.length == taught.length != PLAIN.length
+    assert moved.length == PLAIN.length  # it trains from scratch, under a teacher from elsewhere

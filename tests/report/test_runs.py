@@ -1,4 +1,5 @@
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ from tests.audit.made_up import finished_run
 from tests.report.made_up import run
 
 from reweigh.errors import UsageError
-from reweigh.report.runs import counterpart, foremost, read_runs, table
+from reweigh.report.runs import Run, counterpart, foremost, read_runs, table
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +64,35 @@ def test_the_table_is_in_percent_and_one_seed_has_no_spread() -> None:
     assert (best["method"], best["seeds"]) == ("deep", 2)
     assert best["last"] == (pytest.approx(11.0), pytest.approx(2**0.5))
     assert plain["last"] == (pytest.approx(20.0), None)
+
+
+def test_a_teacher_is_internal_by_what_it_sees(tmp_path: Path) -> None:
+    """The paper's figure: one method, a teacher on M1 beside one on I0 and M0."""
+    (tmp_path / "weights").mkdir()
+
+    def paper(features: str) -> Run:
+        text = f'[method]\nname = "deep"\nteacher = "linear"\nfeatures = {features}\n'
+        return replace(run("deep", weighed=tmp_path), settings=text)
+
+    surface, inside = paper('["M1"]'), paper('["I0", "M0"]')
+    assert counterpart([surface, inside], inside) is surface
+    assert counterpart([surface, inside], surface) is inside
+
+
+def test_training_on_the_trusted_samples_is_no_lead(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    mixed = '[method]\nname = "deep"\ntrusted_share = 0.1\n'
+    default = replace(run("deep", error=0.2, weighed=tmp_path), settings=mixed)
+    assert foremost([run("focal", error=0.1, weighed=tmp_path), default]) is default
+
+
+def test_runs_of_different_settings_are_not_averaged(home: Path, tmp_path: Path) -> None:
+    first = Path(shutil.copytree(home, tmp_path / "first"))
+    other = Path(shutil.copytree(home, tmp_path / "other"))
+    seed = Path(shutil.copytree(home, tmp_path / "seed"))
+    settings = (first / "config.toml").read_text()
+    (other / "config.toml").write_text(settings.replace("lr = ", "lr = 1"))
+    (seed / "config.toml").write_text(settings.replace("seed = 0", "seed = 1"))
+    rows = table(read_runs([first, other, seed]))
+    assert sorted(row["seeds"] for row in rows) == [1, 2]
+    assert all(row["method"].startswith("uniform (") for row in rows)

@@ -119,6 +119,22 @@ def test_failures_are_listed_and_stop_nothing(tmp_path: Path, monkeypatch) -> No
     assert found.table().row_count == 3
 
 
+def test_a_lack_of_memory_is_a_failure_of_one_row(tmp_path: Path, monkeypatch) -> None:
+    begin = module._begin_or_go_on
+
+    def scarce(config, home, progress) -> None:
+        if config.method.name == "focal":
+            raise RuntimeError("not enough memory: you tried to allocate 9 bytes\nmore lines")
+        begin(config, home, progress)
+
+    monkeypatch.setattr(module, "_begin_or_go_on", scarce)
+    found = compared(runs("focal", "uniform"), tmp_path)
+    assert [row["method"] for row in found.rows] == ["uniform"]
+    assert found.outcome()["failures"]["focal, seed 0"].startswith(
+        "RuntimeError: not enough memory"
+    )
+
+
 def test_where_all_fail_the_first_error_is_raised(tmp_path: Path, monkeypatch) -> None:
     def fail(spec: object) -> None:
         raise DataError("the file is gone.")

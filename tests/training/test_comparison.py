@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reweigh.errors import DataError
-from reweigh.training.comparison import Comparison, read_comparison, with_cost
+from reweigh.training.comparison import Comparison, read_comparison, told_apart, with_cost
 
 
 def test_cost_is_relative_to_plain_training_of_the_same_seed() -> None:
@@ -74,3 +74,9 @@ def test_translators_have_both_bleu_scores_of_every_test_set(tmp_path: Path) -> 
     assert cells[4] == ["–", "1.00"]  # what all begin from is nobody's cost
     assert "multi-bleu.perl" in str(table.caption)
     assert "tok:13a" in str(table.caption)
+
+
+def test_runs_of_different_settings_are_rows_of_their_own() -> None:
+    names = ["deep", "deep", "uniform", "deep"]
+    told = told_apart(names, ["aaaaa", "bbbbb", "ccccc", "aaaaa"])
+    assert told == ["deep (aaaa)", "deep (bbbb)", "uniform", "deep (aaaa)"]

@@ -17,6 +17,8 @@ import numpy as np
 
 from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
+from reweigh.config.methods import trains_on_trusted
+from reweigh.config.writing import plain_values
 from reweigh.errors import UsageError
 from reweigh.training.progress import Progress
 from reweigh.training.replacing import write_atomically
@@ -34,10 +36,17 @@ class SecondPass:
     changed: int
     before: ErrorResult
     after: ErrorResult
+    trained_on: bool = False
+    """Whether the method trains on the trusted samples."""
 
     def verdict(self) -> str:
         """By the trusted set."""
         a, b = self.before.trusted_error_last, self.after.trusted_error_last
+        if self.trained_on:
+            return (
+                f"The trusted samples (error {a:.2%}, then {b:.2%}) cannot tell whether it helped: "
+                "this method trains on them. A run with method.trusted_share = 0 could be told."
+            )
         word = "helped" if b < a else "did not help" if b > a else "made no difference"
         return f"By the trusted samples it {word}: their error went from {a:.2%} to {b:.2%}."
 
@@ -64,7 +73,8 @@ def second_pass(
     before = resume(folder, progress)
     assert isinstance(before, ErrorResult), "a RunConfig has errors"
     assert isinstance(after, ErrorResult), "a RunConfig has errors"
-    return SecondPass(how, changed, before, after)
+    trained_on = trains_on_trusted(plain_values(config.method))
+    return SecondPass(how, changed, before, after, trained_on)
 
 
 def home_of(folder: Path, how: How) -> Path:
@@ -79,7 +89,7 @@ def _dropping(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
         raise UsageError(
             f"{folder} leaves out the samples of {config.data.drop} already; audit the run before it."
         )
-    file = folder / "second-pass-drop.csv"
+    file = folder.resolve() / "second-pass-drop.csv"
     rows = [[int(i)] for i in audit.samples.ids[audit.is_issue]]
     write_atomically(file, _text(["id"], rows))
     return _with_data(config, drop=str(file))
@@ -90,7 +100,7 @@ def _relabelled(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
 
     Where it was planted into the data's own labels, those are the truth.
     """
-    file = folder / "second-pass-relabel.csv"
+    file = folder.resolve() / "second-pass-relabel.csv"
     labels = np.where(audit.is_issue, audit.predicted, audit.samples.labels)  # (n,)
     names = _written(audit.class_names)
     rows = [[int(i), names[k]] for i, k in zip(audit.samples.ids, labels, strict=True)]

@@ -98,8 +98,9 @@ def measure(cell: Cell, ways: Sequence[str], out: Path, work: Path) -> dict[str,
         kept |= {"run_id": key, "ways": {}}
     out.mkdir(parents=True, exist_ok=True)
     for way in ways:
-        if way not in kept["ways"]:
-            kept["ways"][way] = WAYS[way](cell, work)
+        made = run_id(cell.under(ROWS[way]))  # defaults of a method may change
+        if kept["ways"].get(way, {}).get("run_id") != made:
+            kept["ways"][way] = WAYS[way](cell, work) | {"run_id": made}
             write_atomically(file, json.dumps(kept, indent=2) + "\n")
     return kept
 
@@ -188,6 +189,15 @@ def _scores(cell: Cell, quality: NDArray[Any], issues: NDArray[np.bool_], second
     scores = {name: float(found[name]) for name in ("wrong", *SCORES)}
     return {**scores, "issues": float(issues.sum()), "seconds": seconds}
 
+
+ROWS = {
+    "audit": "deep",
+    "plain-loss": "uniform",
+    "cleanlab": "uniform",
+    "meta-weight-net": "meta-weight-net",
+    "cleanlab-trusted": "trusted-mixed",
+}
+"""The row of the line-up that each way trains under."""
 
 WAYS: dict[str, Callable[[Cell, Path], Found]] = {
     "audit": _own,

@@ -65,11 +65,17 @@ def compare(
     """
     from reweigh.config import explain, read_config, run_id
     from reweigh.config.lineup import choose, tuned
+    from reweigh.errors import UsageError
 
     given = options.settings(
         task=task, data=data, data_dir=data_dir, noise=noise, epochs=epochs,
         device=device, threads=threads,
     )  # fmt: skip
+    if any(one.startswith("method.") for one in sets or ()):
+        raise UsageError(
+            "compare takes its methods from --methods, with settings of their own; for other settings "
+            "of one method use reweigh train --set method.…"
+        )
     base = read_config(config, given, sets or ())
     rows = choose(methods, base.task)
     if print_config:

@@ -34,6 +34,7 @@ LINEUP: dict[str, MethodConfig] = {
     "trusted-only": methods.TrustedOnlyConfig(),
     "trusted-mixed": methods.TrustedMixedConfig(),
     "perfect-weights": methods.PerfectWeightsConfig(),
+    "perfect-mixed": methods.PerfectMixedConfig(),
     "clean-labels": methods.CleanLabelsConfig(),
 }
 

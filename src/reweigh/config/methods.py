@@ -4,7 +4,8 @@ Defaults are those of the paper or of the baseline's published code, named under
 "our choice" marks what no source gives.
 """
 
-from typing import Annotated, Literal, Self, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -42,8 +43,9 @@ class SelfPacedConfig(Section):
     start_share: Share = 0.0
     """Share kept at the first step, never less than one sample (RL4Data: one sample)."""
 
-    full_at: float = Field(default=1.0, gt=0, le=1)
-    """Share of the run after which all samples are kept (RL4Data: 1)."""
+    full_at: float = Field(default=0.5, gt=0, le=1)
+    """Share of the run after which all samples are kept. Our choice: at 1, as in RL4Data, the hard
+    samples come when a falling learning rate has nothing left for them."""
 
     per_class: bool = True
     """Easiest within each class of the batch, as RL4Data does, or within the batch."""
@@ -268,6 +270,13 @@ class PerfectWeightsConfig(Section):
     """Ceiling of any reweighting: 1 for a right label, 0 for a wrong one."""
 
 
+class PerfectMixedConfig(Section):
+    """Ceiling of any reweighting with the trusted samples mixed in. Needs planted noise."""
+
+    name: Literal["perfect-mixed"] = "perfect-mixed"
+    """Ceiling of any reweighting that trains on the trusted samples, too."""
+
+
 class CleanLabelsConfig(Section):
     """Ceiling of all: plain training on the true labels. Needs planted noise."""
 
@@ -289,8 +298,18 @@ _Any = (
     | TrustedOnlyConfig
     | TrustedMixedConfig
     | PerfectWeightsConfig
+    | PerfectMixedConfig
     | CleanLabelsConfig
 )
 MethodConfig = Annotated[_Any, Field(discriminator="name")]
 
 METHODS: dict[str, type[Section]] = {m.model_fields["name"].default: m for m in get_args(_Any)}
+
+
+def trains_on_trusted(method: Mapping[str, Any]) -> bool:
+    """Whether a method, by its settings, has the trusted samples in its training stream.
+
+    What it makes of them is then no measure of how well it does on others.
+    """
+    mixed = ("trusted-only", "trusted-mixed", "perfect-mixed", "gold-loss-correction")
+    return method["name"] in mixed or bool(method.get("trusted_share"))

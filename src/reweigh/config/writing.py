@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -61,11 +62,29 @@ def run_id(config: Settings) -> str:
     run that this one begins from, the folder's name counts and not where it is. So a table may be
     finished elsewhere.
     """
-    values = {k: v for k, v in plain_values(config).items() if k not in _ELSEWHERE}
-    for section, idle in _WITHOUT_EFFECT.items():
-        values[section] = {k: v for k, v in values[section].items() if k != idle}
+    values = _with_effect(plain_values(config))
     for section, key in _ORIGINS.items():
         if key in values[section]:
             values[section] = values[section] | {key: PurePath(values[section][key]).name}
+    return _digest(values)
+
+
+def experiment(toml: str) -> str:
+    """The same for runs that differ by their seed alone: what may be averaged into one row."""
+    values = _with_effect(tomllib.loads(toml))
+    values.pop("seed", None)
+    for section, key in _ORIGINS.items():  # these folders have a seed of their own
+        values[section] = {k: v for k, v in values.get(section, {}).items() if k != key}
+    return _digest(values)
+
+
+def _with_effect(values: dict[str, Any]) -> dict[str, Any]:
+    values = {k: v for k, v in values.items() if k not in _ELSEWHERE}
+    for section, idle in _WITHOUT_EFFECT.items():
+        values[section] = {k: v for k, v in values.get(section, {}).items() if k != idle}
+    return values
+
+
+def _digest(values: dict[str, Any]) -> str:
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -19,6 +19,7 @@ _HOMES = {
     "trusted-only": "TrustedOnly",
     "trusted-mixed": "TrustedMixed",
     "perfect-weights": "PerfectWeights",
+    "perfect-mixed": "PerfectMixed",
     "clean-labels": "CleanLabels",
 }
 

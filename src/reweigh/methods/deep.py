@@ -11,6 +11,7 @@ import torch
 from torch.optim import Optimizer
 
 from reweigh.methods.base import Method, P, Setting
+from reweigh.methods.trusted_mixed import in_the_stream
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import (
     AgreementTeacher,
@@ -30,10 +31,8 @@ class Deep(Method):
 
     def problem(self, problem: P) -> P:
         """With `trusted_share`, the trusted samples are training samples, too."""
-        share, n, m = self.config.trusted_share, len(problem.train), len(problem.trusted)
-        if not share:
-            return problem
-        return problem.with_trusted(max(1, round(share * n / ((1 - share) * m))))
+        share = self.config.trusted_share
+        return in_the_stream(problem, share) if share else problem
 
     def reweigher(self, setting: Setting) -> Reweigher:
         """A teacher that learns every K steps through the last B."""

@@ -19,6 +19,7 @@ from reweigh.batch import find_labels
 from reweigh.errors import UsageError
 from reweigh.evaluating import evaluating
 from reweigh.methods.base import Method, P, Setting, Trial
+from reweigh.methods.trusted_mixed import in_the_stream
 from reweigh.reweigher import Reweigher
 from reweigh.seen import Seen
 from reweigh.teachers import Teacher
@@ -64,7 +65,7 @@ class GoldLossCorrection(Method):
     def problem(self, problem: P) -> P:
         """The first student sees the noisy labels alone, the second the trusted samples as well."""
         self.trusted = len(problem.trusted)
-        return problem if self.learning else problem.with_trusted()
+        return problem if self.learning else in_the_stream(problem)
 
     def prepare(self, trial: Trial) -> None:
         """Train the first student and ask it about the trusted samples."""

@@ -6,10 +6,12 @@ for the $N_c$ samples of class c in the batch: within each class the $n_c$ small
 and the share s grows linearly from `start_share` to 1 at `full_at` of the run. Kept samples share
 the step evenly (weights sum to 1).
 
-Two deviations from RL4Data (`SPLUpdater`). It counts n in samples of the *batch* but applies it
+Three deviations from RL4Data (`SPLUpdater`). It counts n in samples of the *batch* but applies it
 within a class, so that with ten classes everything is kept after a tenth of the run; here the
-schedule means the same share of a class as of a batch. It also gathers kept samples until a full
-batch is together; here every batch is a step, as for all methods. The paper gives no schedule.
+schedule means the same share of a class as of a batch. `full_at` is 0.5: at 1 the hard samples came
+when a cosine schedule had no rate left for them, and training failed even on clean labels. And every
+batch is a step, as for all methods; there kept samples are gathered until a full batch is together.
+The paper gives no schedule.
 """
 
 import torch

@@ -3,10 +3,19 @@
 from reweigh.methods.base import P
 from reweigh.methods.uniform import Uniform
 
+SHARE = 0.1
+"""Of the stream that is made of trusted samples: that of our own default. Our choice."""
+
 
 class TrustedMixed(Uniform):
     """What the trusted samples are worth as more training data."""
 
     def problem(self, problem: P) -> P:
         """Training and trusted samples, in as many steps as the training set alone."""
-        return problem.with_trusted()
+        return in_the_stream(problem)
+
+
+def in_the_stream(problem: P, share: float = SHARE) -> P:
+    """The trusted samples as often among the training samples as makes them about that share."""
+    n, m = len(problem.train), len(problem.trusted)
+    return problem.with_trusted(max(1, round(share * n / ((1 - share) * m))))

@@ -51,8 +51,13 @@ class Cell:
 
     @property
     def plain(self) -> bool:
-        """Plain training: what the cost of the other rows of its column is measured in."""
-        return self.origin is None and any(s.method.name == "uniform" for s in self.settings)
+        """Plain training: what the cost of other rows that begin alike is measured in."""
+        return any(s.method.name == "uniform" for s in self.settings)
+
+    @property
+    def length(self) -> tuple[str, bool]:
+        """Rows whose costs compare: of one column, and all trained from scratch or all fine-tuned."""
+        return self.column, self.origin is not None and self.origin.section == "student"
 
 
 @dataclass(frozen=True)

@@ -115,9 +115,9 @@ def read_result(
     failures: Mapping[str, str],
 ) -> Result:
     """The table of what is finished in a folder, whoever finished it."""
-    plain = {c.column: _seconds(c, seeds, place) for c in cells if c.plain}
+    plain = {c.length: _seconds(c, seeds, place) for c in cells if c.plain}
     lines = [
-        _line(recipe, cell, place, seeds, plain.get(cell.column, {}), failures) for cell in cells
+        _line(recipe, cell, place, seeds, plain.get(cell.length, {}), failures) for cell in cells
     ]
     return Result(recipe, scale, lines, failures)
 

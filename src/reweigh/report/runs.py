@@ -1,20 +1,22 @@
 """The finished runs that a report is about, read from their folders."""
 
 import statistics
+import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reweigh.config.methods import trains_on_trusted
+from reweigh.config.writing import experiment
 from reweigh.errors import UsageError
+from reweigh.training.comparison import told_apart
 from reweigh.training.measures import Value, measure_of
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_metrics, read_record
 
-CEILINGS = ("perfect-weights", "clean-labels")
+CEILINGS = ("perfect-weights", "perfect-mixed", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""
-INTERNAL = "deep"
-"""The method whose teacher looks at internal states."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,18 @@ class Run:
         return int(self.result["seed"])
 
     @property
+    def method(self) -> dict[str, Any]:
+        """Its settings of the method."""
+        return tomllib.loads(self.settings).get("method", {"name": self.result["method"]})
+
+    @property
+    def internal(self) -> bool:
+        """Whether its teacher looks at internal states; others see the surface: loss, label, epoch."""
+        additive = self.method.get("teacher") in ("linear", "mlp")
+        inside = any(name.startswith("I") for name in self.method.get("features", ["I0"]))
+        return self.method["name"] == "deep" and (inside or not additive)
+
+    @property
     def weighed(self) -> bool:
         """Whether somebody gave weights."""
         return (self.folder / "weights").is_dir()
@@ -44,29 +58,31 @@ class Run:
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """The finished runs in these folders, each a run's own or one that holds several."""
     homes = [home for folder in folders for home in _homes(folder)]
-    return [_read(home) for home in dict.fromkeys(home.resolve() for home in homes)]
+    runs = [_read(home) for home in dict.fromkeys(home.resolve() for home in homes)]
+    names = told_apart([run.row for run in runs], [experiment(run.settings) for run in runs])
+    return [replace(run, row=name) for run, name in zip(runs, names, strict=True)]
 
 
 def foremost(runs: Sequence[Run]) -> Run:
-    """The run to show in detail: best by the trusted set of those that weigh; test is not asked."""
+    """The run to show in detail: best by the trusted set of those that weigh; test is not asked.
+
+    Errors on samples that were trained on do not compare with others: of runs that weigh, those that
+    did so, as the default does, come first; of others, they come last.
+    """
     trusted = measure_of([run.result for run in runs]).trusted
     own = [run for run in runs if run.result["method"] not in CEILINGS] or list(runs)
-    weighing = [run for run in own if run.weighed] or own
-    return min(weighing, key=lambda run: (run.result[trusted], run.seed))
+    weighing = [run for run in own if run.weighed]
+    some = weighing or own
+    alike = [run for run in some if trains_on_trusted(run.method) == bool(weighing)] or some
+    return min(alike, key=lambda run: (run.result[trusted], run.seed))
 
 
 def counterpart(runs: Sequence[Run], main: Run) -> Run | None:
-    """The run to stand beside it: foremost of those whose teacher sees what `main`'s does not.
-
-    The paper's own method looks at internal states, all others at the surface: loss, label, epoch.
-    """
-    deep = main.result["method"] == INTERNAL
+    """The run to stand beside it: foremost of those whose teacher sees what `main`'s does not."""
     others = [
         run
         for run in runs
-        if run.weighed
-        and run.result["method"] not in CEILINGS
-        and (run.result["method"] == INTERNAL) != deep
+        if run.weighed and run.result["method"] not in CEILINGS and run.internal != main.internal
     ]
     return foremost(others) if main.weighed and others else None
 

@@ -12,7 +12,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from reweigh import __version__
-from reweigh.clusters.workers import Workers, hired
+from reweigh.clusters.workers import Workers, failure, hired
 from reweigh.config import Settings
 from reweigh.config.lineup import PRETRAINED, folder_name
 from reweigh.distributed.launch import launched
@@ -173,13 +173,13 @@ def _with_threads(config: Settings, threads: int) -> Settings:
 
 
 def _one(name: str, config: Settings, folder: Path, progress: Progress, stop: Path) -> Ended:
-    """One run; what it failed of is told and does not stop the others."""
+    """One run; what it failed of, memory perhaps, is told and does not stop the others."""
     try:
         with signals.listening(stop):
             signals.check()
             _begin_or_go_on(config, _home(folder, name, config), progress)
-    except ReweighError as error:
-        return name, config, error
+    except (ReweighError, RuntimeError, MemoryError, OSError, ValueError) as error:
+        return name, config, failure(error)
     return name, config, None
 
 

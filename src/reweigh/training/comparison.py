@@ -10,6 +10,8 @@ from typing import Any
 from rich.table import Table
 
 from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
+from reweigh.config.methods import trains_on_trusted
+from reweigh.config.writing import experiment, plain_values
 from reweigh.errors import DataError, ReweighError
 from reweigh.training.run_folder import read_record, read_status
 
@@ -62,6 +64,9 @@ class Comparison:
     def _caption(self) -> str | None:
         methods = dict.fromkeys(row["method"] for row in self.rows)
         words = [f"{m}: {BUDGETS[m]}" for m in methods if m in BUDGETS]
+        both = [m for m in methods if m in LINEUP and trains_on_trusted(plain_values(LINEUP[m]))]
+        if both:
+            words.append(f"trained on the trusted samples as well: {', '.join(both)}")
         if _bleu(self.rows):
             signature = self.rows[0]["signature"]
             words.insert(0, f"BLEU as multi-bleu.perl, in brackets detokenised ({signature})")
@@ -70,10 +75,12 @@ class Comparison:
 
 def read_comparison(folder: Path) -> Comparison:
     """The table of what is finished in a folder that `reweigh compare` filled."""
+    homes = [home.parent for home in sorted(folder.glob("*/result.json"))]
+    homes = [home for home in homes if read_status(home) == "done"]
+    names = told_apart([home.name.rpartition("_s")[0] for home in homes], _experiments(homes))
     rows = [
-        read_record(result) | {"method": result.parent.name.rpartition("_s")[0]}
-        for result in folder.glob("*/result.json")
-        if read_status(result.parent) == "done"
+        read_record(home / "result.json") | {"method": name}
+        for home, name in zip(homes, names, strict=True)
     ]
     if not rows:
         raise DataError(
@@ -82,6 +89,23 @@ def read_comparison(folder: Path) -> Comparison:
     order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
     rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
     return Comparison(with_cost(rows), folder=folder)
+
+
+def told_apart(names: Sequence[str], experiments: Sequence[str]) -> list[str]:
+    """Names of rows such that runs of different settings, which must not be averaged, differ."""
+    kinds = {
+        name: {e for n, e in zip(names, experiments, strict=True) if n == name} for name in names
+    }
+    return [
+        name if len(kinds[name]) == 1 else f"{name} ({one[:4]})"
+        for name, one in zip(names, experiments, strict=True)
+    ]
+
+
+def _experiments(homes: Sequence[Path]) -> list[str]:
+    """Of each run; without settings there is nothing to tell it from others by."""
+    files = [home / "config.toml" for home in homes]
+    return [experiment(f.read_text(encoding="utf-8")) if f.is_file() else "" for f in files]
 
 
 def with_cost(rows: list[Row]) -> list[Row]:
