@@ -54,7 +54,8 @@ def find_layer(module: nn.Module, name: str) -> nn.Module:
     if name in layers and name:
         return layers[name]
     near = get_close_matches(name, list(layers), n=3, cutoff=0.3)
-    hint = f"did you mean {', '.join(near)}?" if near else "see student.named_modules()"
+    last = [known for known in layers if known][-5:]
+    hint = f"did you mean {', '.join(near)}?" if near else f"its last ones are {', '.join(last)}"
     raise UsageError(f"the student has no layer named {name!r}; {hint}")
 
 

@@ -47,7 +47,7 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
     ("name", "text", "sentence"),
     [
         ("l.txt", "0\n1\n", "has 2 labels but the data has 5 samples"),
-        ("l.txt", "", "label '' is neither"),
+        ("l.txt", "", "is empty; expected one line a sample"),
         ("l.csv", "id,label\n0,cat\n0,dog\n", "names '0' twice"),
         ("l.csv", "id,label\na.png,cat\nx.png,cat\n", "'x.png' is neither.*such as 'e.png'"),
         ("l.csv", "id,label\n0,\n", "no label in column 'label'"),
@@ -70,6 +70,12 @@ def test_ids_with_and_without_labels(tmp_path):
     ids, texts = read_ids(write(tmp_path, "t.txt", "4\n2\n"), TRAIN)
     assert ids.tolist() == [4, 2]
     assert texts is None
-    ids, texts = read_ids(write(tmp_path, "t.csv", "id,label\na.png,cat\n"), TRAIN)
+    file = write(tmp_path, "t.csv", "id,label\na.png,cat\n")
+    ids, texts = read_ids(file, TRAIN, ("species", "label"))
     assert ids.tolist() == [4]
     assert texts.tolist() == ["cat"]
+    assert read_ids(file, TRAIN)[1] is None  # nobody asked for them
+    file = write(tmp_path, "p.csv", "path,species\na.png,cat\n")
+    assert read_ids(file, TRAIN, ("species", "label"))[1].tolist() == ["cat"]
+    with pytest.raises(DataError, match="a column 'species'; if it holds corrected labels"):
+        read_ids(file, TRAIN, ("label",))

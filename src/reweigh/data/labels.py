@@ -19,6 +19,9 @@ from reweigh.data.columns import Columns
 from reweigh.data.samples import Indices, Labels, Samples
 from reweigh.errors import DataError, UsageError
 
+ID_COLUMNS = ("id", "path", "name")
+"""How a column may be called that names samples."""
+
 
 def read_labels(
     path: Path, train: Samples, class_names: tuple[str, ...], counted: Samples
@@ -40,18 +43,31 @@ def read_labels(
     return numbers[train.ids]
 
 
-def read_ids(path: Path, counted: Samples) -> tuple[Indices, NDArray[np.str_] | None]:
-    """Training ids in a file, with labels where it has a column for them."""
-    if path.suffix == ".csv":
-        columns = Columns.read(path)
-        if "id" not in columns.names:
-            raise DataError(
-                f"{path} has no column 'id' (it has {', '.join(columns.names)}); name the samples "
-                f"there, by number or by name."
-            )
-        texts = columns.labels("label") if "label" in columns.names else None
-        return _ids(columns.texts("id"), counted, path), texts
-    return _ids(_plain_texts(path), counted, path), None
+def read_ids(
+    path: Path, counted: Samples, label_columns: tuple[str, ...] = ()
+) -> tuple[Indices, NDArray[np.str_] | None]:
+    """Training ids in a file, with labels where it has one of `label_columns`.
+
+    Where labels are asked for, a column that is neither is refused: it might hold them.
+    """
+    if path.suffix != ".csv":
+        return _ids(_plain_texts(path), counted, path), None
+    columns = Columns.read(path)
+    who = next((name for name in ID_COLUMNS if name in columns.names), None)
+    if who is None:
+        raise DataError(
+            f"{path} has no column 'id' (it has {', '.join(columns.names)}); name the samples "
+            f"there, by number or by name."
+        )
+    what = next((name for name in label_columns if name in columns.names), None)
+    strange = [name for name in columns.names if name not in (who, what)]
+    if label_columns and what is None and strange:
+        raise DataError(
+            f"{path} has a column {strange[0]!r}; if it holds corrected labels, call it "
+            f"{label_columns[0]!r}, else leave it out."
+        )
+    texts = columns.labels(what) if what is not None else None
+    return _ids(columns.texts(who), counted, path), texts
 
 
 def _read(path: Path, counted: Samples) -> tuple[Indices | None, NDArray[np.str_]]:
@@ -75,6 +91,8 @@ def _plain_texts(path: Path) -> NDArray[np.str_]:
                 return read_array(file, allow_pickle=False).reshape(-1).astype(np.str_)
         if path.suffix == ".txt":
             lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
+            if lines == [""]:
+                raise DataError(f"{path} is empty; expected one line a sample.")
             return np.char.strip(np.asarray(lines))
     except (OSError, ValueError, EOFError) as problem:
         raise DataError(f"{path} cannot be read ({problem}).") from None

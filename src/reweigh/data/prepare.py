@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from reweigh.data.cautions import cautions
 from reweigh.data.labels import read_ids, read_labels
 from reweigh.data.long_tail import long_tail
 from reweigh.data.noise import parse_noise, plant, transition
@@ -74,7 +75,9 @@ def prepare(spec: DataSpec) -> Problem:
     signals.check()
     source = with_trusted_in_train(source, spec.trusted)
     clear = _clear_of_test(source)
-    rest, trusted = split_trusted(source, clear, spec.trusted, spec.trusted_per_class, spec.seed)
+    rest, trusted = split_trusted(
+        source, clear, spec.trusted, spec.trusted_per_class, spec.seed, spec.label_column
+    )
     _check_left(rest, source.class_names)
     signals.check()
     test = _limited_test(source, spec)
@@ -89,7 +92,13 @@ def prepare(spec: DataSpec) -> Problem:
         "copies_of_trusted_dropped": max(0, len(clear) - len(rest) - len(trusted)),
         "noise": planted,
     }
-    return Problem(train, trusted, test, source.class_names, source.kind, true_labels, record)
+    words = cautions(
+        spec.data, source, trusted, planted=spec.noise != "none",
+        trusted_given=bool(source.trusted or spec.trusted or spec.trusted_per_class),
+    )  # fmt: skip
+    return Problem(
+        train, trusted, test, source.class_names, source.kind, true_labels, record, words
+    )
 
 
 def _clear_of_test(source: Source) -> Samples:

@@ -105,6 +105,8 @@ class Problem:
     """Of the training samples: what they were before planted noise; None where nobody knows."""
     record: dict[str, Any]
     """What was done, with seeds and counts; ready for JSON."""
+    cautions: tuple[str, ...] = ()
+    """What to know before believing a figure (see `cautions`)."""
 
     def trusted_alone(self) -> "Problem":
         """The trusted samples in place of the training set; their labels are right."""

@@ -1,4 +1,4 @@
-"""The trusted set: a few samples whose labels are right, and which nobody trains on.
+"""The trusted set: a few samples whose labels are right, and apart from the training set.
 
 It comes from the source itself (a folder, a column, arrays), from a file, or N per class are split
 off the training set before noise is planted. The split depends on the seed alone: every method and
@@ -24,14 +24,19 @@ _MOST_PER_CLASS, _MOST_IN_ALL, _LARGEST_SHARE = 100, 1000, 0.1
 
 
 def split_trusted(
-    source: Source, train: Samples, path: Path | None, number: int | None, seed: int
+    source: Source,
+    train: Samples,
+    path: Path | None,
+    number: int | None,
+    seed: int,
+    label_column: str = "label",
 ) -> tuple[Samples, Samples]:
     """The training set without copies of trusted samples, and the trusted set.
 
     `path` is a file of training ids (`.txt`, `.npy`, or `.csv` with id and, where they were
-    corrected, label) or an `.npz` with `x_trusted, y_trusted`; `number` is how many per class are
-    split off (None: `default_number`). Samples given apart must not occur in train or test; those
-    taken out of train take their copies with them (see `overlap`).
+    corrected, label, or the table's `label_column`) or an `.npz` with `x_trusted, y_trusted`;
+    `number` is how many per class are split off (None: `default_number`). Samples given apart must
+    not occur in train or test; those taken out of train take their copies with them (see `overlap`).
     """
     given = [source.trusted is not None, path is not None, number is not None]
     if sum(given) > 1:
@@ -43,7 +48,10 @@ def split_trusted(
         return train, _apart(source.trusted, train, source)
     if path is not None and path.suffix == ".npz":
         return train, _apart(_read_npz(path, source), train, source)
-    trusted = _listed(path, train, source) if path else _drawn(train, source, number, seed)
+    if path is None:
+        trusted = _drawn(train, source, number, seed)
+    else:
+        trusted = _listed(path, train, source, label_column)
     return drop_copies(train, trusted), trusted
 
 
@@ -86,8 +94,8 @@ def _read_npz(path: Path, source: Source) -> Samples:
     return samples_of(arrays, "trusted", source.class_names, path)
 
 
-def _listed(path: Path, train: Samples, source: Source) -> Samples:
-    ids, texts = read_ids(path, source.counted)
+def _listed(path: Path, train: Samples, source: Source, label_column: str) -> Samples:
+    ids, texts = read_ids(path, source.counted, (label_column, "label"))
     place = {int(i): position for position, i in enumerate(train.ids)}
     missing = [int(i) for i in ids if int(i) not in place]
     if missing or not len(ids):

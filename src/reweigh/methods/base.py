@@ -36,6 +36,11 @@ class AnyProblem(Protocol):
         """What was done to get it, ready for JSON; another record, another problem."""
         ...
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before believing a figure."""
+        ...
+
     def trusted_alone(self) -> Self:
         """The trusted samples in place of the training set."""
         ...

@@ -65,6 +65,11 @@ class NoiseMatrix(nn.Module):
                 f"logits over {classes} classes are needed, but the layer gives "
                 f"{tuple(logits.shape)}: name the student's last layer, and the right num_classes"
             )
+        if given.is_floating_point() or given.ndim != 1:
+            raise UsageError(
+                f"labels are class numbers, one whole number a sample; these are {given.dtype} of "
+                f"shape {tuple(given.shape)}"
+            )
         if not self._checked and len(given):
             low, high = int(given.min()), int(given.max())
             if low < 0 or high >= classes:

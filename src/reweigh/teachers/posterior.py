@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import find_labels, outputs
+from reweigh.batch import LABEL_NAMES, find_labels, outputs
 from reweigh.errors import UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.teachers.base import Teacher
@@ -62,7 +62,10 @@ class PosteriorTeacher(Teacher):
         """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
         y = find_labels(batch)
         if y is None:
-            raise UsageError("the posterior teacher found no labels in the batch")
+            raise UsageError(
+                "the posterior teacher found no tensor of labels in the batch: give (x, y), or call "
+                f"it one of {', '.join(LABEL_NAMES)}"
+            )
         sure = None if self.doubtful is None else _told(batch)
         return self.matrix.losses(self.logits(student, batch), y, sure)
 

@@ -27,6 +27,8 @@ class TranslationProblem:
     """The training pairs before noise was planted."""
     record: dict[str, Any]
     """What was done, with seeds and counts; ready for JSON."""
+    cautions: tuple[str, ...] = ()
+    """What to know before believing a figure."""
 
     @property
     def vocabulary(self) -> Vocabulary:

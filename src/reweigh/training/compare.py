@@ -45,6 +45,8 @@ def compare(
             "torchrun starts many processes for one run (reweigh train), but a comparison starts its "
             "own: call it without torchrun, with --jobs."
         )
+    if (folder / "config.toml").is_file():
+        raise UsageError(f"{folder} is a run's own folder; give --out another one for the table.")
     folder.mkdir(parents=True, exist_ok=True)
     pending = [(name, c) for name, c in runs if not _is_done(_home(folder, name, c))]
     progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")

@@ -83,12 +83,18 @@ def read_comparison(folder: Path) -> Comparison:
         for home, name in zip(homes, names, strict=True)
     ]
     if not rows:
-        raise DataError(
-            f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"
-        )
+        raise DataError(_nothing_in(folder))
     order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
     rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
     return Comparison(with_cost(rows), folder=folder)
+
+
+def _nothing_in(folder: Path) -> str:
+    if not folder.exists():
+        return f"{folder} does not exist."
+    if (folder / "config.toml").is_file():
+        return f"{folder} is one run, not a comparison: see {folder / 'result.json'}, or reweigh report."
+    return f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"
 
 
 def told_apart(names: Sequence[str], experiments: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ class Rehearsal:
 
     method: str
     samples: dict[str, int]
+    cautions: tuple[str, ...]
     parameters: int
     steps: int
     seconds_per_step: float
@@ -30,6 +31,8 @@ class Rehearsal:
         table.add_row("samples", ", ".join(f"{n} {name}" for name, n in self.samples.items()))
         table.add_row("student", f"{self.parameters:,} parameters on {self.device}")
         total = self.steps * self.seconds_per_step
+        for word in self.cautions:
+            table.add_row("caution", word)
         table.add_row("steps", f"{self.steps} of {self.seconds_per_step:.3f} s: {total:.0f} s")
         return table
 
@@ -38,7 +41,8 @@ def rehearse(config: Settings) -> Rehearsal:
     """Build everything and take two steps, of which the second is timed."""
     run.set_up_torch(config)
     start = starting_point(config, Path())
-    shop = Workshop(config, run.prepared(config), method_for(config.method), start)
+    problem = run.prepared(config)
+    shop = Workshop(config, problem, method_for(config.method), start)
     loop = Loop(shop)
     shop.student.train()
     loop.step(0)
@@ -47,6 +51,7 @@ def rehearse(config: Settings) -> Rehearsal:
     return Rehearsal(
         method=config.method.name,
         samples=shop.task.counts(),
+        cautions=problem.cautions,
         parameters=sum(p.numel() for p in shop.student.parameters()),
         steps=shop.steps,
         seconds_per_step=loop.seconds - first,

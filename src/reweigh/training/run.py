@@ -128,6 +128,9 @@ def _train(
     if rank() == 0:
         kind_of(config).describe(method.problem(problem), home.path)
     home.log(json.dumps(problem.record))
+    for word in problem.cautions:
+        home.log(f"caution: {word}")
+        progress.note(f"caution: {word}")
     start = starting_point(config, home.path)
     trials = Trials(config, problem, method, progress, start)
     keeper = Keeper(home, problem, method, trials, device)

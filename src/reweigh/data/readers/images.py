@@ -63,7 +63,7 @@ def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | Non
 
 
 def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
-    """Every file below `folder`'s class sub-folders, with the class's name."""
+    """Every image below `folder`'s class sub-folders, with the class's name."""
     classes = sorted(f for f in folder.iterdir() if f.is_dir() and not f.name.startswith("."))
     paths = [path for f in classes for path in sorted(_visible(f.rglob("*")))]
     if not paths:
@@ -72,7 +72,9 @@ def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
 
 
 def _visible(paths: Iterable[Path]) -> Iterable[Path]:
-    return (path for path in paths if path.is_file() and not path.name.startswith("."))
+    """Files that are images by their ending; Thumbs.db and notes.txt are nobody's samples."""
+    visible = (path for path in paths if path.is_file() and not path.name.startswith("."))
+    return (path for path in visible if path.suffix.lower() in SUFFIXES)
 
 
 def _load(path: Path, image_size: int | None) -> NDArray[np.uint8]:

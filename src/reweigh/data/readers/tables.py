@@ -3,7 +3,8 @@
 Columns of numbers are standardised, columns of text become one-hot; both with the statistics of
 the *training* rows, so nothing of the test rows is known beforehand (a text unseen in training is
 all zeros). A column `split` with `train`/`test` is obeyed, otherwise a fifth of every class becomes
-the test set; a column `trusted` with true/false marks the trusted rows.
+the test set; a column `trusted` with true/false marks the trusted rows. A column `id` names the rows,
+for files of labels or of trusted samples, and is no feature.
 """
 
 from dataclasses import replace
@@ -18,6 +19,7 @@ from reweigh.data.readers.images import SUFFIXES, read_listing
 from reweigh.data.samples import Source, numbered
 from reweigh.errors import DataError
 
+ID = "id"
 _MOST_TEXTS = 100  # distinct texts a column may have; more is a key or prose, not a category
 
 
@@ -34,10 +36,11 @@ def read(path: Path, label_column: str = "label", image_size: int | None = None)
     texts = columns.labels(label_column)
     class_names = class_names_of(texts)
     labels = encode(texts, class_names, str(path))
-    features = [name for name in columns.names if name not in {label_column, *ROLES}]
+    features = [name for name in columns.names if name not in {label_column, ID, *ROLES}]
     if not features:
-        raise DataError(f"{path} has no column besides the label and {', '.join(ROLES)}.")
-    raw = numbered(np.stack([_codes(columns, name) for name in features], axis=1), labels)
+        raise DataError(f"{path} has no column besides the label, {ID} and {', '.join(ROLES)}.")
+    codes = np.stack([_codes(columns, name) for name in features], axis=1)
+    raw = numbered(codes, labels, _names(columns, path))
     parts = parts_of(columns, raw, class_names, "table")
     train = np.isin(raw.ids, parts.train.ids)  # (n,)
     inputs = np.concatenate([_feature(columns, name, train) for name in features], axis=1)
@@ -47,6 +50,18 @@ def read(path: Path, label_column: str = "label", image_size: int | None = None)
         test=replace(parts.test, inputs=inputs[parts.test.ids]),
         trusted=parts.trusted and replace(parts.trusted, inputs=inputs[parts.trusted.ids]),
     )
+
+
+def _names(columns: Columns, path: Path) -> NDArray[np.str_] | None:
+    """Of the rows, where a column has them."""
+    if ID not in columns.names:
+        return None
+    names = columns.texts(ID)
+    distinct, counts = np.unique(names, return_counts=True)
+    if counts.max() > 1:
+        twice = str(distinct[counts.argmax()])
+        raise DataError(f"{path} has two rows of {ID} {twice!r}; give each its own.")
+    return names
 
 
 def _lists_images(columns: Columns) -> bool:

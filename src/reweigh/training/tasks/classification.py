@@ -150,8 +150,10 @@ class Classification(Task):
         )
 
     def counts(self) -> dict[str, int]:
-        """Samples in each part."""
-        return {"train": self.size, "trusted": len(self.trusted), "test": len(self.test)}
+        """Samples in each part; a stream that repeats trusted ones is told apart from `train`."""
+        mixed = self.size - self.doubtful
+        parts = {"train": self.doubtful, "trusted": len(self.trusted), "test": len(self.test)}
+        return parts | ({"trusted in the stream": mixed} if mixed else {})
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,54 @@
+"""What is said of labels that nobody vouches for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reweigh.data.prepare import DataSpec, prepare
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(0)
+    parts = {}
+    for part, n in (("train", 120), ("test", 30)):
+        parts[f"x_{part}"] = draw.normal(size=(n, 3))
+        parts[f"y_{part}"] = np.arange(n) % 3
+    np.savez(tmp_path / "a.npz", **parts)
+    return tmp_path / "a.npz"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = [f"r{i},{i / 7},{'abc'[i % 3]}" for i in range(150)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    return tmp_path / "t.csv"
+
+
+def test_trusted_samples_that_nobody_checked(arrays: Path) -> None:
+    (word, _) = prepare(DataSpec(data=str(arrays))).cautions
+    assert word.startswith("no trusted set was given: 12 samples were taken")
+    for given in ({"trusted_per_class": 6}, {"noise": "flip:0.2", "trusted_per_class": 6}):
+        assert prepare(DataSpec(data=str(arrays), **given)).cautions == ()
+
+
+def test_few_trusted_samples_of_a_class_are_counted(arrays: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("\n".join(str(3 * i) for i in range(8)))
+    (word,) = prepare(DataSpec(data=str(arrays), trusted=tmp_path / "t.txt")).cautions
+    assert word.startswith("the trusted set has only 0 of '1', 0 of '2'")
+
+
+def test_a_test_set_of_labels_in_doubt(table: Path, tmp_path: Path) -> None:
+    checked = tmp_path / "checked.csv"
+    checked.write_text("\n".join(["id,label", *(f"r{i},{'abc'[i % 3]}" for i in range(30))]))
+    (word,) = prepare(DataSpec(data=str(table), trusted=checked)).cautions
+    assert word.startswith("the test set was split off the given labels")
+    assert prepare(DataSpec(data="digits", noise="flip:0.4")).cautions == ()
+
+
+def test_rows_are_named_by_their_id_which_is_no_feature(table: Path, tmp_path: Path) -> None:
+    problem = prepare(DataSpec(data=str(table), trusted_per_class=5))
+    assert problem.train.inputs.shape[1] == 1
+    assert problem.train.names is not None
+    assert problem.train.names[0] == f"r{problem.train.ids[0]}"
