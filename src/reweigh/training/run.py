@@ -31,6 +31,9 @@ from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.workshop import Workshop, choose_device
 
+FEW_LESSONS = 50
+"""Updates of the teacher below which a run says so. Our choice."""
+
 
 def train(
     config: Settings, folder: Path, progress: Progress, command: Sequence[str] = ("reweigh",)
@@ -140,6 +143,7 @@ def _train(
         method.prepare(trials)
     shop = Workshop(config, problem, method, start)
     weighs = shop.reweigher.teacher is not None
+    _note_few_lessons(shop, progress)
     kind = SharedWeights if together() else WeightStore
     store = kind(home.weights, shop.task.size) if weighs else None
 
@@ -201,3 +205,16 @@ def _save(state: dict[str, Any], path: Path) -> None:
     if rank() > 0:
         return
     write_atomically(path, save({name: value.contiguous() for name, value in state.items()}))
+
+
+def _note_few_lessons(shop: Workshop, progress: Progress) -> None:
+    """A teacher that hardly learns may be worse than none (see README, Limits)."""
+    lessons = shop.reweigher.lessons
+    if lessons.engine is None or lessons.every is None:
+        return
+    updates = shop.steps // lessons.every
+    if updates < FEW_LESSONS:
+        progress.note(
+            f"caution: the teacher learns only {updates} times in {shop.steps} steps; with more epochs, "
+            "or a smaller method.every, it learns more"
+        )
