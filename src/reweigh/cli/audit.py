@@ -48,7 +48,8 @@ def audit(
     column names.
 
     A second pass trains again in a folder beside RUN, all else equal, and tells
-    by the trusted samples whether that helped; the same command goes on with one
+    by the trusted samples whether that helped, where the method does not train on
+    them as well (method.trusted_share = 0); the same command goes on with one
     that was stopped.
 
     [bold]Examples[/bold]
