@@ -65,6 +65,7 @@ class Comparison:
         methods = dict.fromkeys(row["method"] for row in self.rows)
         words = [f"{m}: {BUDGETS[m]}" for m in methods if m in BUDGETS]
         both = [m for m in methods if m in LINEUP and trains_on_trusted(plain_values(LINEUP[m]))]
+        both = [m for m in both if m != "trusted-only"]  # its name says more
         if both:
             words.append(f"trained on the trusted samples as well: {', '.join(both)}")
         if _bleu(self.rows):
