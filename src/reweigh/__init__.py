@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SurfaceFeatures,
         Teacher,
     )
+    from reweigh.training.predictor import Predictor
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ __all__ = [
     "NoiseMatrix",
     "Outcome",
     "PosteriorTeacher",
+    "Predictor",
     "Reweigher",
     "Seen",
     "SurfaceFeatures",
@@ -52,7 +54,12 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = {"Reweigher": "reweigh.reweigher", "Outcome": "reweigh.outcome", "Seen": "reweigh.seen"}
+_HOMES = {
+    "Outcome": "reweigh.outcome",
+    "Predictor": "reweigh.training.predictor",
+    "Reweigher": "reweigh.reweigher",
+    "Seen": "reweigh.seen",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -5,6 +5,7 @@ import pytest
 from reweigh.config import RunConfig, TranslationConfig, read_config, run_id, to_toml
 from reweigh.config.lineup import PRETRAINED, choose, folder_name, tuned
 from reweigh.errors import UsageError
+from reweigh.training.problem import text_spec
 
 
 def translation(*assignments: str) -> TranslationConfig:
@@ -39,21 +40,22 @@ def test_updates_are_the_length_where_they_are_given() -> None:
     assert translation("training.updates=25").training.length(10) == (3, 25)
 
 
-def test_rows_begin_from_one_run_per_seed() -> None:
-    tune, before = translation("training.optimizer=sgd"), translation("training.epochs=2")
+def test_rows_begin_from_one_student_and_its_pairs() -> None:
+    tune = translation("training.optimizer=sgd")
     rows = [
         (name, tune.model_copy(update={"method": method, "seed": seed}))
         for name, method in choose("uniform,deep", "translation").items()
         for seed in (0, 1)
     ]
+    before = translation("training.epochs=2", "seed=5")
     runs = tuned(rows, before)
-    assert [(name, c.seed) for name, c in runs[:2]] == [(PRETRAINED, 0), (PRETRAINED, 1)]
-    homes = {c.seed: folder_name(name, c) for name, c in runs[:2]}
-    for name, config in runs[2:]:
+    assert runs[0] == (PRETRAINED, before)
+    for (name, config), (_, asked) in zip(runs[1:], rows, strict=True):
         assert isinstance(config, TranslationConfig)
         assert name in ("uniform", "deep")
-        assert config.student.start == homes[config.seed]
-    assert len({run_id(c) for _, c in runs}) == 6
+        assert config.student.start == folder_name(PRETRAINED, before)
+        assert (config.seed, text_spec(config).seed) == (asked.seed, 5)
+    assert len({run_id(c) for _, c in runs}) == 5
     with pytest.raises(UsageError, match="--pretrain is for task"):
         tuned([("uniform", RunConfig())], before)
 

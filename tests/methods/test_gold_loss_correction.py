@@ -1,15 +1,17 @@
 """Gold loss correction: the matrix by hand and found, a second student that is better."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from tests.methods.blobs import setting
 from torch import nn
 
 from reweigh.config import RunConfig
 from reweigh.config.methods import GoldLossCorrectionConfig
 from reweigh.methods import Setting, method_for
-from reweigh.methods.gold_loss_correction import CorrectingTeacher, GoldLossCorrection
+from reweigh.methods.gold_loss_correction import GoldLossCorrection, MeasuredTeacher
 from reweigh.training import run
 from reweigh.training.progress import SilentProgress
 from reweigh.training.result import ErrorResult
@@ -37,27 +39,10 @@ class Sure(nn.Module):
         return self.scale * p.log()
 
 
-def setting(student: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Setting:
-    return Setting(
-        student=student,
-        optimizer=torch.optim.SGD(student.parameters(), 0.1),
-        per_sample_loss=lambda net, batch: nn.functional.cross_entropy(
-            net(batch[0]), batch[1], reduction="none"
-        ),
-        trusted=lambda update, size: (x[:size], y[:size]),
-        num_classes=3,
-        layers={},
-        feature=lambda name: (_ for _ in ()).throw(KeyError(name)),
-        steps=1,
-        epochs=1,
-        right=None,
-        seed=0,
-    )
-
-
 def test_the_matrix_is_the_mean_prediction_and_the_loss_follows_it() -> None:
     x = torch.tensor([[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
-    here = setting(Sure(), x, torch.tensor([0, 0, 1]))  # nobody trusted is of class 2
+    y = torch.tensor([0, 0, 1])  # nobody trusted is of class 2
+    here = replace(setting(Sure(), lambda update, size: (x[:size], y[:size])), doubtful=1)
     method = method_for(GoldLossCorrectionConfig())
     assert isinstance(method, GoldLossCorrection)
     method.trusted = 3
@@ -65,7 +50,7 @@ def test_the_matrix_is_the_mean_prediction_and_the_loss_follows_it() -> None:
     expected = torch.tensor([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]])
     torch.testing.assert_close(found, expected)
     p, given = torch.tensor([[0.5, 0.3, 0.2]] * 2), torch.tensor([2, 2])
-    teacher = CorrectingTeacher(here, found)
+    teacher = MeasuredTeacher(here, found)
     losses = teacher.loss(here.per_sample_loss)(
         here.student, (p, given, torch.tensor([False, True]))
     )

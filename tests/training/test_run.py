@@ -36,7 +36,7 @@ def test_a_run_folder_has_everything(tmp_path: Path) -> None:
     found = {file.name for file in (tmp_path / "run").iterdir()}
     assert found == {
         *("config.toml", "command.txt", "env.json", "metrics.jsonl", "status.json", "log.txt"),
-        *("weights", "lock", "samples.npz", "result.json", "checkpoints"),
+        *("weights", "lock", "samples.npz", "inputs.json", "result.json", "checkpoints"),
         *("model.safetensors", "best.safetensors", "teacher.safetensors"),
     }
     config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())

@@ -1,7 +1,5 @@
 """The audit as a table on disk, with cleanlab's column names."""
 
-import csv
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,43 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
-from reweigh.errors import DataError, UsageError
-from reweigh.training import signals
-from reweigh.training.replacing import replacing
+from reweigh.data.table_file import write_columns
 
 COLUMNS = (
     "index", "id", "name", "given_label", "predicted_label", "label_quality", "is_label_issue",
     "weight",
 )  # fmt: skip
-CHUNK = 100_000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
-Columns = Callable[[slice], dict[str, NDArray[Any]]]
-"""The columns of some rows, by name and in order."""
 
 
 def write_table(audit: Audit, path: Path) -> None:
     """Write one row a label."""
     write_columns(partial(_columns, audit), len(audit.samples), path)
-
-
-def write_columns(columns: Columns, size: int, path: Path) -> None:
-    """Write one row a sample to a `.csv` or `.parquet` file, whole or not at all."""
-    writers = {".csv": _write_csv, ".parquet": _write_parquet}
-    if path.suffix.lower() not in writers:
-        raise UsageError(f"--out is {path}; expected a name that ends in .csv or .parquet.")
-    signals.check()
-    try:
-        with replacing(path) as beside:
-            writers[path.suffix.lower()](columns, size, beside)
-    except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror or error}.") from error
-
-
-def inert(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: an apostrophe stands before = + - @."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _columns(audit: Audit, part: slice) -> dict[str, NDArray[Any]]:
@@ -64,38 +36,3 @@ def _columns(audit: Audit, part: slice) -> dict[str, NDArray[Any]]:
         "is_label_issue": audit.is_issue[part],
         "weight": audit.weight[part],
     }
-
-
-def _parts(size: int) -> Iterator[slice]:
-    return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
-
-
-def _write_csv(columns: Columns, size: int, path: Path) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(columns(slice(0, 0)))
-        for part in _parts(size):
-            signals.check()
-            rows.writerows(zip(*map(_cells, columns(part).values()), strict=True))
-
-
-def _cells(column: NDArray[Any]) -> list[Any]:
-    """A column as cells: texts made inert, six figures of a number, nothing for NaN."""
-    if column.dtype.kind == "U":
-        return [inert(text) for text in column.tolist()]
-    if column.dtype.kind == "f":
-        return ["" if x != x else f"{x:.6g}" for x in column.tolist()]
-    return column.tolist()
-
-
-def _write_parquet(columns: Columns, size: int, path: Path) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise DataError(
-            "Writing Parquet needs pyarrow, which is not installed; "
-            "run `pip install 'reweigh[tables]'`, or name a .csv file."
-        ) from None
-    whole = columns(slice(0, size))
-    pq.write_table(pa.table({name: pa.array(column) for name, column in whole.items()}), path)

@@ -18,6 +18,7 @@ from reweigh.cli.data import data
 from reweigh.cli.demo import demo
 from reweigh.cli.doctor import doctor
 from reweigh.cli.paper import paper
+from reweigh.cli.predict import predict
 from reweigh.cli.report import report
 from reweigh.cli.resume import resume
 from reweigh.cli.screen import report_unexpected, screen
@@ -38,6 +39,7 @@ app.command()(train)
 app.command()(resume)
 app.command()(compare)
 app.command()(table)
+app.command()(predict)
 app.command()(translate)
 app.command()(demo)
 app.command()(audit)

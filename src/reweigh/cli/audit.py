@@ -100,8 +100,8 @@ def audit(
 def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) -> None:
     """Rank the pairs of a translation run."""
     from reweigh.audit.pairs import audit_pairs
-    from reweigh.audit.table import write_columns
     from reweigh.config import TranslationConfig
+    from reweigh.data.table_file import write_columns
     from reweigh.errors import UsageError
     from reweigh.training import signals
     from reweigh.training.run import settings_of

@@ -89,10 +89,9 @@ def show(
     from reweigh.data.samples import Problem
     from reweigh.training.tasks import prepared
 
-    named = {"data.name": name, "data.dir": data_dir, "data.noise": noise, "seed": seed}
-    named["task"] = "translation" if name in text_names() else None
-    settings = read_config(None, {k: v for k, v in named.items() if v is not None}, sets or ())
-    problem = prepared(settings)
+    task = "translation" if name in text_names() else None
+    given = options.settings(data=name, data_dir=data_dir, noise=noise, seed=seed, task=task)
+    problem = prepared(read_config(None, given, sets or ()))
     if as_json:
         screen.show_json(problem.record)
     elif isinstance(problem, Problem):

@@ -69,17 +69,23 @@ def choose(text: str, task: str = "classification") -> dict[str, MethodConfig]:
 
 
 def tuned(runs: list[tuple[str, Settings]], pretraining: Settings) -> list[tuple[str, Settings]]:
-    """One run of `pretraining` per seed, then the given ones, each beginning from its student."""
-    if not all(isinstance(c, TranslationConfig) for c in (pretraining, *(c for _, c in runs))):
+    """The run of `pretraining`, then the given ones, each beginning from its student.
+
+    Pre-training is by far the longest part and is done once; the seeds are those of the
+    fine-tuning. All see the pairs, the trusted pairs and the noise that the student grew up with.
+    """
+    of_text = all(isinstance(c, TranslationConfig) for _, c in runs)
+    if not (of_text and isinstance(pretraining, TranslationConfig)):
         raise UsageError("--pretrain is for task = 'translation', in both settings files.")
-    first = {c.seed: pretraining.model_copy(update={"seed": c.seed}) for _, c in runs}
-    names = {seed: folder_name(PRETRAINED, c) for seed, c in first.items()}
+    start, drawn = folder_name(PRETRAINED, pretraining), pretraining.data.seed
+    seed = pretraining.seed if drawn is None else drawn
 
     def begun(config: Settings) -> Settings:
-        student = config.student.model_copy(update={"start": names[config.seed]})
-        return config.model_copy(update={"student": student})
+        student = config.student.model_copy(update={"start": start})
+        data = config.data.model_copy(update={"seed": seed})
+        return config.model_copy(update={"student": student, "data": data})
 
-    return [(PRETRAINED, c) for c in first.values()] + [(row, begun(c)) for row, c in runs]
+    return [(PRETRAINED, pretraining)] + [(row, begun(c)) for row, c in runs]
 
 
 def folder_name(row: str, config: Settings) -> str:

@@ -16,6 +16,9 @@ Rate = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1, le=10_000_000)]
 Penalty = Annotated[float, Field(ge=0, le=1)]
 
+TRUSTED_SHARE = 0.1
+"""Of the stream of whatever trains on trusted samples as well, unless it says otherwise. Our choice."""
+
 
 class UniformConfig(Section):
     """Plain training: every sample weighs the same."""
@@ -230,7 +233,7 @@ class DeepConfig(Section):
     teacher_weight_decay: Penalty = 0.0
     """Weight decay of the teacher. Our choice."""
 
-    trusted_share: float = Field(default=0.1, ge=0, lt=1)
+    trusted_share: float = Field(default=TRUSTED_SHARE, ge=0, lt=1)
     """Share of the training stream that are trusted samples, weighed like all others. Our choice;
     0 in the paper."""
 

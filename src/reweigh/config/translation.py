@@ -81,6 +81,9 @@ class TextConfig(Section):
     train_limit: int | None = Field(default=None, gt=0)
     """Seeded random subset of the training pairs of this size; unset: all."""
 
+    seed: int | None = Field(default=None, ge=0, lt=2**63)
+    """Seeds the subset, the trusted pairs and the noise; unset: the run's seed."""
+
 
 class TranslatorConfig(Section):
     """The Transformer that translates."""

@@ -16,6 +16,12 @@ ROLES = ("split", "trusted")
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 
 
+def repeated(texts: NDArray[np.str_]) -> str | None:
+    """The text that occurs most often, if any does more than once."""
+    distinct, counts = np.unique(texts, return_counts=True)
+    return str(distinct[counts.argmax()]) if counts.max(initial=0) > 1 else None
+
+
 @dataclass(frozen=True)
 class Columns:
     """Columns of equal length, as they were written."""

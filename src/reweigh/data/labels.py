@@ -15,7 +15,7 @@ from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
 from reweigh.data.classes import encode
-from reweigh.data.columns import Columns
+from reweigh.data.columns import Columns, repeated
 from reweigh.data.samples import Indices, Labels, Samples
 from reweigh.errors import DataError, UsageError
 
@@ -101,9 +101,8 @@ def _plain_texts(path: Path) -> NDArray[np.str_]:
 
 def _ids(texts: NDArray[np.str_], counted: Samples, path: Path) -> Indices:
     """Ids written as numbers, or as the names of samples."""
-    distinct, counts = np.unique(texts, return_counts=True)
-    if counts.max(initial=0) > 1:
-        raise DataError(f"{path} names {str(distinct[counts.argmax()])!r} twice; once is enough.")
+    if (twice := repeated(texts)) is not None:
+        raise DataError(f"{path} names {twice!r} twice; once is enough.")
     if counted.names is not None and np.isin(texts, counted.names).all():
         order = np.argsort(counted.names, kind="stable")
         return counted.ids[order[np.searchsorted(counted.names, texts, sorter=order)]]

@@ -97,8 +97,9 @@ def prepare(spec: DataSpec) -> Problem:
         trusted_given=bool(source.trusted or spec.trusted or spec.trusted_per_class),
     )  # fmt: skip
     return Problem(
-        train, trusted, test, source.class_names, source.kind, true_labels, record, words
-    )
+        train, trusted, test, source.class_names, source.kind, true_labels, record, words,
+        source.encoding,
+    )  # fmt: skip
 
 
 def _clear_of_test(source: Source) -> Samples:

@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from reweigh.data.encoding import Encoding
+
 Labels: TypeAlias = NDArray[np.int64]  # (n,), classes 0..K-1
 Indices: TypeAlias = NDArray[np.int64]  # (m,), positions
 Hashes: TypeAlias = NDArray[np.uint64]  # (n,), one per sample
@@ -72,6 +74,8 @@ class Source:
     kind: Kind
     split: Split
     trusted: Samples | None = None
+    encoding: Encoding | None = None
+    """Of a table: how its columns became numbers."""
 
     @property
     def counted(self) -> Samples:
@@ -107,6 +111,8 @@ class Problem:
     """What was done, with seeds and counts; ready for JSON."""
     cautions: tuple[str, ...] = ()
     """What to know before believing a figure (see `cautions`)."""
+    encoding: Encoding | None = None
+    """Of a table: how its columns became numbers."""
 
     def trusted_alone(self) -> "Problem":
         """The trusted samples in place of the training set; their labels are right."""

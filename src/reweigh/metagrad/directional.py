@@ -21,7 +21,7 @@ from torch import Tensor
 from reweigh.distributed.buckets import arriving, summed
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
-from reweigh.metagrad.steps import Graph, Pass
+from reweigh.metagrad.steps import Graph, Pass, leaves_of
 from reweigh.seen import Seen
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher
@@ -81,7 +81,7 @@ class Derivatives:
         if one.graph is not None:
             return one.graph
         one.check_batch()
-        leaves = {name: t.detach().requires_grad_() for name, t in theta.items()}
+        leaves = leaves_of(theta)
         wanted = Wanted()
         with (
             one.moment.again(self.student.module),
@@ -170,7 +170,7 @@ class FiniteDifferences(Derivatives):
     def gradient(self, one: Pass, theta: Params) -> Params:
         """g at θ by a first-order pass with whatever kernels are there."""
         assert one.weights is not None
-        leaves = {name: t.detach().requires_grad_() for name, t in theta.items()}
+        leaves = leaves_of(theta)
         with (
             one.moment.again(self.student.module),
             self.student.at(leaves, one.moment.fresh_buffers()),

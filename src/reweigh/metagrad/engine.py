@@ -20,7 +20,7 @@ from reweigh.metagrad.recorder import Recorder
 from reweigh.metagrad.recursion import Recursion
 from reweigh.metagrad.replay_check import check_replay, tells_apart
 from reweigh.metagrad.rules import rule_for
-from reweigh.metagrad.steps import Pass, Step
+from reweigh.metagrad.steps import Pass, Step, leaves_of
 from reweigh.metagrad.trajectory import (
     KINDS,
     Recorded,
@@ -165,7 +165,7 @@ class Engine:
         The mean is over the trusted samples of all processes.
         """
         moment = Moment.now(self.student.module)
-        leaves = {n: t.detach().requires_grad_() for n, t in theta.items()}
+        leaves = leaves_of(theta)
         with (
             moment.again(self.student.module),
             self.student.at(leaves, moment.fresh_buffers()),

@@ -15,7 +15,7 @@ from torch import Tensor
 from reweigh.distributed.buckets import summed, summed_list
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lean.wanted import Wanted
-from reweigh.metagrad.steps import Pass
+from reweigh.metagrad.steps import Pass, leaves_of
 from reweigh.moment import Moment
 from reweigh.seen import Progress, Seen
 from reweigh.teachers.base import normalised, weigh
@@ -62,7 +62,7 @@ class Lookahead:
         """The batch under the present teacher's weights, with the graph of its gradient."""
         engine, wanted = self.engine, Wanted()
         moment = Moment.now(engine.student.module)
-        leaves = {name: t.detach().requires_grad_() for name, t in theta.items()}
+        leaves = leaves_of(theta)
         with (
             moment.again(engine.student.module),
             engine.student.at(leaves, moment.fresh_buffers()),

@@ -12,7 +12,7 @@ from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.rules import Rule
-from reweigh.metagrad.steps import Pass, Step
+from reweigh.metagrad.steps import Pass, Step, leaves_of
 from reweigh.moment import Moment
 from reweigh.student import Student
 from reweigh.typing import Params
@@ -52,7 +52,7 @@ class Recorder:
         """
         assert self.current is not None
         assert self.current.theta is not None
-        leaves = {n: t.detach().requires_grad_() for n, t in self.current.theta.items()}
+        leaves = leaves_of(self.current.theta)
         buffers = moment.fresh_buffers()
         with self.student.at(leaves, buffers), kernels.second_order(wanted):
             yield leaves

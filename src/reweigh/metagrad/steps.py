@@ -13,6 +13,11 @@ from reweigh.seen import Seen
 from reweigh.typing import Batch, Params
 
 
+def leaves_of(theta: Params) -> Params:
+    """θ as the leaves of a graph of its own, in the same memory: nothing may write there meanwhile."""
+    return {name: t.detach().requires_grad_() for name, t in theta.items()}
+
+
 @dataclass
 class Graph:
     """A live first-order graph: θ as its leaves, the levers ω acts through, and g(θ, levers)."""

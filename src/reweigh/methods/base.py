@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.batch import outputs
 from reweigh.distributed.gathering import own_part_of
 from reweigh.errors import UsageError
 from reweigh.reweigher import Reweigher
@@ -79,7 +80,7 @@ class Setting:
     """(N,) bool by sample id: is the label right? None where nobody knows."""
     seed: int
     clip_norm: float | None = None
-    logits: Callable[[nn.Module, Batch], Tensor] = lambda student, batch: student(batch[0])
+    logits: Callable[[nn.Module, Batch], Tensor] = outputs
     """(n, C) of a batch, where labels are classes."""
     doubtful: int | None = None
     """Samples with this id or a larger one are trusted ones, mixed into the training set."""

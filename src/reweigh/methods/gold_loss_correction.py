@@ -13,41 +13,28 @@ instead of by a training of its own: a run costs two plain ones.
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from reweigh.batch import find_labels
-from reweigh.errors import UsageError
 from reweigh.evaluating import evaluating
 from reweigh.methods.base import Method, P, Setting, Trial
 from reweigh.methods.trusted_mixed import in_the_stream
 from reweigh.reweigher import Reweigher
 from reweigh.seen import Seen
-from reweigh.teachers import Teacher
-from reweigh.teachers.noise_matrix import NoiseMatrix
-from reweigh.typing import Batch, Losses, PerSampleLoss, Weights
+from reweigh.teachers.correcting import CorrectingTeacher
+from reweigh.typing import Weights
 
 CHUNK = 1000
 """Trusted samples that the first student is asked about at once."""
 
 
-class CorrectingTeacher(Teacher):
-    """Weighs all alike and has the student learn from corrected losses."""
+class MeasuredTeacher(CorrectingTeacher):
+    """Weighs all alike under a matrix that stands still."""
 
     normalise = "count"
 
     def __init__(self, setting: Setting, matrix: Tensor) -> None:
-        super().__init__()
-        self.logits = setting.logits
-        self.matrix = NoiseMatrix(len(matrix))
+        super().__init__(setting.classes, setting.logits, setting.doubtful)
         self.matrix.table.copy_(matrix)
-
-    def loss(self, own: PerSampleLoss) -> PerSampleLoss:
-        """−log Σ_y Ĉ_yỹ p_y, (n,); −log p_y for trusted samples of the stream."""
-
-        def corrected(student: nn.Module, batch: Batch) -> Losses:
-            return self.matrix.losses(self.logits(student, batch), batch[1], batch[2])
-
-        return corrected
 
     def forward(self, seen: Seen) -> Weights:
         """1, (n,)."""
@@ -83,12 +70,9 @@ class GoldLossCorrection(Method):
         device = next(setting.student.parameters()).device
         sums = torch.zeros(setting.classes, setting.classes, device=device)
         for number in range(self.trusted // size):
-            batch = setting.trusted(number, size)
-            y = find_labels(batch)
-            if y is None:
-                raise UsageError("gold loss correction found no labels in the trusted batch")
+            x, y = setting.trusted(number, size)
             with evaluating(setting.student):
-                p = setting.logits(setting.student, batch).softmax(1)  # (n, C)
+                p = setting.logits(setting.student, (x, y)).softmax(1)  # (n, C)
             sums.index_add_(0, y, p.to(sums.dtype))
         seen = sums.sum(1, keepdim=True)  # (C, 1): p sums to 1
         return torch.where(seen > 0, sums / seen, torch.eye(len(sums), device=device))
@@ -106,8 +90,6 @@ class GoldLossCorrection(Method):
         if self.learning:
             self.first = setting
             return setting.reweigher(None)
-        classes = setting.classes
-        matrix = (
-            torch.eye(classes) if self.matrix is None else self.matrix
-        )  # a dry run has no first
-        return setting.reweigher(CorrectingTeacher(setting, matrix))
+        # a dry run has no first student
+        matrix = torch.eye(setting.classes) if self.matrix is None else self.matrix
+        return setting.reweigher(MeasuredTeacher(setting, matrix))

@@ -1,10 +1,8 @@
 """Control: the trusted samples mixed into the training set, all weighing the same."""
 
+from reweigh.config.methods import TRUSTED_SHARE
 from reweigh.methods.base import P
 from reweigh.methods.uniform import Uniform
-
-SHARE = 0.1
-"""Of the stream that is made of trusted samples: that of our own default. Our choice."""
 
 
 class TrustedMixed(Uniform):
@@ -15,7 +13,7 @@ class TrustedMixed(Uniform):
         return in_the_stream(problem)
 
 
-def in_the_stream(problem: P, share: float = SHARE) -> P:
+def in_the_stream(problem: P, share: float = TRUSTED_SHARE) -> P:
     """The trusted samples as often among the training samples as makes them about that share."""
     n, m = len(problem.train), len(problem.trusted)
     return problem.with_trusted(max(1, round(share * n / ((1 - share) * m))))

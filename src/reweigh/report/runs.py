@@ -45,9 +45,10 @@ class Run:
     @property
     def internal(self) -> bool:
         """Whether its teacher looks at internal states; others see the surface: loss, label, epoch."""
-        additive = self.method.get("teacher") in ("linear", "mlp")
-        inside = any(name.startswith("I") for name in self.method.get("features", ["I0"]))
-        return self.method["name"] == "deep" and (inside or not additive)
+        method = self.method
+        additive = method.get("teacher") in ("linear", "mlp")
+        inside = any(name.startswith("I") for name in method.get("features", ["I0"]))
+        return method["name"] == "deep" and (inside or not additive)
 
     @property
     def weighed(self) -> bool:

@@ -15,16 +15,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import LABEL_NAMES, find_labels, outputs
+from reweigh.batch import outputs
 from reweigh.errors import UsageError
 from reweigh.seen import Seen, Tap
-from reweigh.teachers.base import Teacher
+from reweigh.teachers.correcting import CorrectingTeacher
 from reweigh.teachers.features import labels_of
-from reweigh.teachers.noise_matrix import NoiseMatrix
-from reweigh.typing import Batch, Losses, PerSampleLoss, Weights
+from reweigh.typing import Batch, Weights
 
 
-class PosteriorTeacher(Teacher):
+class PosteriorTeacher(CorrectingTeacher):
     """σ(c·(2q − 1) + b_ỹ).
 
     `layer` is the student's last one, whose output are the logits; `logits(student, batch)` gives
@@ -44,30 +43,11 @@ class PosteriorTeacher(Teacher):
         doubtful: int | None = None,
         scale: float = 1.0,
     ) -> None:
-        super().__init__()
-        if num_classes < 2:
-            raise UsageError(f"num_classes must be at least 2, not {num_classes}")
-        self.matrix = NoiseMatrix(num_classes)
-        self.logits, self.doubtful = logits, doubtful
+        super().__init__(num_classes, logits, doubtful)
         self.scale = nn.Parameter(torch.tensor(scale))
         self.bias = nn.Parameter(torch.zeros(num_classes))
         self._tap = Tap(layer, "output")
         self.taps = (self._tap,)
-
-    def loss(self, own: PerSampleLoss) -> PerSampleLoss:
-        """The corrected loss, whatever the loop's own: that one is for trusted samples."""
-        return self.corrected
-
-    def corrected(self, student: nn.Module, batch: Batch) -> Losses:
-        """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
-        y = find_labels(batch)
-        if y is None:
-            raise UsageError(
-                "the posterior teacher found no tensor of labels in the batch: give (x, y), or call "
-                f"it one of {', '.join(LABEL_NAMES)}"
-            )
-        sure = None if self.doubtful is None else _told(batch)
-        return self.matrix.losses(self.logits(student, batch), y, sure)
 
     def notice(self, seen: Seen) -> None:
         """Learn which class is taken for which, from the samples in doubt."""
@@ -96,14 +76,3 @@ class PosteriorTeacher(Teacher):
         if seen.ids is None:
             raise UsageError("with doubtful= the samples need numbers: give step(…, ids=…)")
         return seen.ids >= self.doubtful
-
-
-def _told(batch: Batch) -> Tensor:
-    """Which samples of a batch are trusted, (n,) bool."""
-    told = batch[2] if isinstance(batch, tuple | list) and len(batch) > 2 else None
-    if not isinstance(told, Tensor) or told.dtype != torch.bool:
-        raise UsageError(
-            "with doubtful= batches are (x, y, trusted), the third a bool tensor that says which "
-            "samples are trusted"
-        )
-    return told

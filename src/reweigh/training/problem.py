@@ -36,8 +36,9 @@ def text_spec(config: TranslationConfig) -> "TextSpec":
     from reweigh.text.prepare import TextSpec
 
     data = config.data.model_dump()
-    name, folder = data.pop("name"), data.pop("dir")
-    return TextSpec(data=name, data_dir=_path(folder), **data, seed=config.seed)
+    name, folder, seed = data.pop("name"), data.pop("dir"), data.pop("seed")
+    seed = config.seed if seed is None else seed
+    return TextSpec(data=name, data_dir=_path(folder), **data, seed=seed)
 
 
 def _path(text: str | None) -> Path | None:

@@ -129,7 +129,7 @@ def _train(
 ) -> RunResult:
     method = method_for(config.method)
     if rank() == 0:
-        kind_of(config).describe(method.problem(problem), home.path)
+        kind_of(config).describe(problem, method.problem(problem), home.path)
     home.log(json.dumps(problem.record))
     for word in problem.cautions:
         home.log(f"caution: {word}")

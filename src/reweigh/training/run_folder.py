@@ -6,6 +6,7 @@
     metrics.jsonl   one JSON object a line, appended
     status.json     running | done | interrupted | failed, and why
     log.txt         what was said
+    inputs.json     what the student takes and answers, for predictions
     weights/        sample weights, one file an epoch
     checkpoints/    the last two, to go on from
     lock            held while a process writes

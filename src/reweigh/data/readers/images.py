@@ -9,7 +9,6 @@ All images are held in memory as bytes. They must be of one size unless `image_s
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +49,7 @@ def read_listing(columns: Columns, label_column: str, path: Path, image_size: in
     """The source in a CSV whose column `path` names image files."""
     texts, names = columns.labels(label_column), columns.texts("path")
     class_names = class_names_of(texts)
-    images = _read_images([path.parent / name for name in names.tolist()], image_size)
+    images = read_images([path.parent / name for name in names.tolist()], image_size)
     whole = numbered(images, encode(texts, class_names, str(path)), names)
     return parts_of(columns, whole, class_names, "image")
 
@@ -59,26 +58,42 @@ def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | Non
     paths, texts = _walk(folder)
     names = np.asarray([str(path.relative_to(folder)) for path in paths])
     labels = encode(texts, class_names, str(folder))
-    return numbered(_read_images(paths, image_size), labels, names)
+    return numbered(read_images(paths, image_size), labels, names)
 
 
 def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
     """Every image below `folder`'s class sub-folders, with the class's name."""
     classes = sorted(f for f in folder.iterdir() if f.is_dir() and not f.name.startswith("."))
-    paths = [path for f in classes for path in sorted(_visible(f.rglob("*")))]
+    paths = [path for f in classes for path in sorted(visible_images(f.rglob("*")))]
     if not paths:
         raise DataError(f"{folder} has no images in sub-folders (one sub-folder a class).")
     return paths, np.asarray([path.relative_to(folder).parts[0] for path in paths])
 
 
-def _visible(paths: Iterable[Path]) -> Iterable[Path]:
+def visible_images(paths: Iterable[Path]) -> Iterable[Path]:
     """Files that are images by their ending; Thumbs.db and notes.txt are nobody's samples."""
     visible = (path for path in paths if path.is_file() and not path.name.startswith("."))
     return (path for path in visible if path.suffix.lower() in SUFFIXES)
 
 
-def _load(path: Path, image_size: int | None) -> NDArray[np.uint8]:
-    """One image: (h, w) if it is grey, else (h, w, 3)."""
+def read_images(
+    paths: list[Path], image_size: int | None, channels: int | None = None
+) -> NDArray[np.uint8]:
+    """(n, h, w, c); unless `channels` is given there is one only if every image is grey."""
+    images = [_load(path, image_size, channels) for path in paths]
+    for image, path in zip(images, paths, strict=True):
+        if image.shape[:2] != images[0].shape[:2]:
+            raise DataError(
+                f"{path} has size {image.shape[:2]} but {paths[0]} has {images[0].shape[:2]}; "
+                f"images must be of one size: set image_size to resize them all."
+            )
+    channels = channels or max(1 if image.ndim == 2 else 3 for image in images)
+    shape = (*images[0].shape[:2], channels)
+    return np.stack([np.broadcast_to(i[..., None] if i.ndim == 2 else i, shape) for i in images])
+
+
+def _load(path: Path, image_size: int | None, channels: int | None) -> NDArray[np.uint8]:
+    """One image: (h, w) if it is grey or shall be, else (h, w, 3)."""
     try:
         from PIL import Image
     except ImportError:
@@ -88,23 +103,10 @@ def _load(path: Path, image_size: int | None) -> NDArray[np.uint8]:
         ) from None
     try:
         with Image.open(path) as image:
-            plain = image.convert("L" if image.mode in {"1", "L"} else "RGB")
+            grey = channels == 1 or image.mode in {"1", "L"}
+            plain = image.convert("L" if grey else "RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
         raise DataError(f"{path} cannot be read as an image ({problem}).") from None
     if image_size is not None:
         plain = plain.resize((image_size, image_size), Image.Resampling.BILINEAR)
     return np.asarray(plain)
-
-
-def _read_images(paths: list[Path], image_size: int | None) -> NDArray[Any]:
-    """(n, h, w, c), with one channel only if every image is grey."""
-    images = [_load(path, image_size) for path in paths]
-    for image, path in zip(images, paths, strict=True):
-        if image.shape[:2] != images[0].shape[:2]:
-            raise DataError(
-                f"{path} has size {image.shape[:2]} but {paths[0]} has {images[0].shape[:2]}; "
-                f"images must be of one size: set image_size to resize them all."
-            )
-    channels = max(1 if image.ndim == 2 else 3 for image in images)
-    shape = (*images[0].shape[:2], channels)
-    return np.stack([np.broadcast_to(i[..., None] if i.ndim == 2 else i, shape) for i in images])

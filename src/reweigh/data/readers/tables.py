@@ -1,8 +1,7 @@
 """Tables from CSV or Parquet: one row a sample, one column the label.
 
-Columns of numbers are standardised, columns of text become one-hot; both with the statistics of
-the *training* rows, so nothing of the test rows is known beforehand (a text unseen in training is
-all zeros). A column `split` with `train`/`test` is obeyed, otherwise a fifth of every class becomes
+Columns become numbers by what the *training* rows say (see `encoding`), so nothing of the test rows
+is known beforehand. A column `split` with `train`/`test` is obeyed, otherwise a fifth of every class becomes
 the test set; a column `trusted` with true/false marks the trusted rows. A column `id` names the rows,
 for files of labels or of trusted samples, and is no feature.
 """
@@ -14,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
-from reweigh.data.columns import ROLES, Columns, parts_of
+from reweigh.data.columns import ROLES, Columns, parts_of, repeated
+from reweigh.data.encoding import Encoding
 from reweigh.data.readers.images import SUFFIXES, read_listing
 from reweigh.data.samples import Source, numbered
 from reweigh.errors import DataError
 
 ID = "id"
-_MOST_TEXTS = 100  # distinct texts a column may have; more is a key or prose, not a category
 
 
 def read(path: Path, label_column: str = "label", image_size: int | None = None) -> Source:
@@ -43,12 +42,14 @@ def read(path: Path, label_column: str = "label", image_size: int | None = None)
     raw = numbered(codes, labels, _names(columns, path))
     parts = parts_of(columns, raw, class_names, "table")
     train = np.isin(raw.ids, parts.train.ids)  # (n,)
-    inputs = np.concatenate([_feature(columns, name, train) for name in features], axis=1)
+    encoding = Encoding.learned(columns, features, train)
+    inputs = encoding(columns)
     return replace(
         parts,
         train=replace(parts.train, inputs=inputs[parts.train.ids]),
         test=replace(parts.test, inputs=inputs[parts.test.ids]),
         trusted=parts.trusted and replace(parts.trusted, inputs=inputs[parts.trusted.ids]),
+        encoding=encoding,
     )
 
 
@@ -57,9 +58,7 @@ def _names(columns: Columns, path: Path) -> NDArray[np.str_] | None:
     if ID not in columns.names:
         return None
     names = columns.texts(ID)
-    distinct, counts = np.unique(names, return_counts=True)
-    if counts.max() > 1:
-        twice = str(distinct[counts.argmax()])
+    if (twice := repeated(names)) is not None:
         raise DataError(f"{path} has two rows of {ID} {twice!r}; give each its own.")
     return names
 
@@ -74,26 +73,3 @@ def _codes(columns: Columns, name: str) -> NDArray[np.float64]:
     if numbers is not None:
         return numbers
     return np.unique(columns.texts(name), return_inverse=True)[1].astype(np.float64).reshape(-1)
-
-
-def _feature(columns: Columns, name: str, train: NDArray[np.bool_]) -> NDArray[np.float32]:
-    numbers = columns.numbers(name)
-    if numbers is None:
-        return _one_hot(columns.texts(name), train, name)  # (n, categories)
-    return _standardised(numbers, train)  # (n, 1)
-
-
-def _standardised(numbers: NDArray[np.float64], train: NDArray[np.bool_]) -> NDArray[np.float32]:
-    mean, deviation = numbers[train].mean(), numbers[train].std()
-    scale = deviation if deviation > 0 else 1.0  # a constant column becomes zeros
-    return ((numbers - mean) / scale).astype(np.float32)[:, None]
-
-
-def _one_hot(texts: NDArray[np.str_], train: NDArray[np.bool_], name: str) -> NDArray[np.float32]:
-    categories = np.unique(texts[train])
-    if len(categories) > _MOST_TEXTS:
-        raise DataError(
-            f"Column {name!r} has {len(categories)} distinct texts, at most {_MOST_TEXTS} can be "
-            f"categories; drop the column or encode it as numbers."
-        )
-    return (texts[:, None] == categories[None, :]).astype(np.float32)

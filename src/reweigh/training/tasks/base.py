@@ -64,8 +64,11 @@ class Task(ABC):
 
     @staticmethod
     @abstractmethod
-    def describe(problem: Any, folder: Path) -> None:
-        """Write what stands behind the positions, for whoever reads the run later."""
+    def describe(problem: Any, chosen: Any, folder: Path) -> None:
+        """Write what stands behind the positions, for whoever reads the run later.
+
+        `chosen` is what the method trains on, of or instead of the problem's training set.
+        """
 
     def begin_from(self, weights: Path) -> None:
         """Go on from a student that was trained before."""

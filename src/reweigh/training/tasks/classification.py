@@ -21,6 +21,7 @@ from reweigh.models.layers import internal_layers
 from reweigh.teachers import Feature, InternalState, LabelFeature, SurfaceFeatures
 from reweigh.training.evaluate import error
 from reweigh.training.images import Normalisation
+from reweigh.training.inputs import Inputs
 from reweigh.training.pool import Pool, batches_of, order, pool, split, trusted_positions
 from reweigh.training.problem import data_spec
 from reweigh.training.result import ErrorResult
@@ -39,15 +40,15 @@ class Classification(Task):
         self, config: RunConfig, problem: Problem, method: Method, device: torch.device
     ) -> None:
         self.config, self.device = config, device
-        chosen = method.problem(problem)
-        self._place_pools(problem, chosen)
+        chosen, inputs = method.problem(problem), Inputs.of(problem)
+        self._place_pools(problem, chosen, inputs.normalisation)
         batch_size = config.training.batch_size
         self.size = len(self.train)
         self.passes = batches_of(self.size, batch_size)
         self.steps_per_epoch = batches_of(len(problem.train), batch_size)
         self.class_names, self.num_classes = problem.class_names, len(problem.class_names)
         self.forward = forward_under(config.training.bf16, device)
-        self.student = self._student()
+        self.student = build_classifier(config, inputs).to(device)
         self.right = right_labels(chosen, device)
         self.doubtful = min(len(problem.train), self.size)
         sample, _ = self.train.batch(torch.zeros(1, dtype=torch.int64), train=False)
@@ -59,21 +60,22 @@ class Classification(Task):
         return _prepared(data_spec(config))
 
     @staticmethod
-    def describe(problem: Problem, folder: Path) -> None:
-        """samples.npz: each position's id and its labels."""
-        true = np.array([]) if problem.true_labels is None else problem.true_labels
+    def describe(problem: Problem, chosen: Problem, folder: Path) -> None:
+        """samples.npz: each position's id and its labels; inputs.json: what the student takes."""
+        Inputs.of(problem).save(folder)
+        true = np.array([]) if chosen.true_labels is None else chosen.true_labels
         np.savez(
             folder / "samples.npz",
-            ids=problem.train.ids,
-            labels=problem.train.labels,
+            ids=chosen.train.ids,
+            labels=chosen.train.labels,
             true_labels=true,
             class_names=np.array(list(problem.class_names)),
         )
 
-    def _place_pools(self, problem: Problem, chosen: Problem) -> None:
+    def _place_pools(
+        self, problem: Problem, chosen: Problem, statistics: Normalisation | None
+    ) -> None:
         t = self.config.training
-        image = problem.kind == "image"
-        statistics = Normalisation.of(problem.train.inputs) if image else None
 
         def placed(samples: Samples, augment: str) -> Pool:
             return pool(
@@ -88,17 +90,6 @@ class Classification(Task):
         self.train = placed(chosen.train, t.augment)
         self.trusted = placed(problem.trusted, t.augment)
         self.test = placed(problem.test, "none")
-
-    def _student(self) -> nn.Module:
-        c = self.config.student
-        shape = self.train.inputs.shape
-        name = default_model(shape) if c.model == "auto" else c.model
-        model = build(name, shape, len(self.class_names), seed=self.config.seed, **c.options)
-        if self.config.training.sync_batch_norm:
-            model = sync_batch_norm(model)
-        if self.config.training.channels_last:
-            model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (missing in torch's stubs)
-        return model.to(self.device)
 
     def batches(self, number: int) -> list[Tensor]:
         """A permutation of the training set, cut into nearly equal batches."""
@@ -174,6 +165,20 @@ def class_feature(
     if name == "M1":
         return SurfaceFeatures(layers[layer], num_classes)
     return InternalState(student, layers[layer], side="input" if name == "I0" else "output")
+
+
+def build_classifier(config: RunConfig, inputs: Inputs) -> nn.Module:
+    """The student of these settings, untrained, for such samples."""
+    c, t = config.student, config.training
+    *rest, channels = inputs.shape
+    shape = (channels, *rest)  # as models are built for: (C, H, W) or (d,)
+    name = default_model(shape) if c.model == "auto" else c.model
+    model = build(name, shape, len(inputs.class_names), seed=config.seed, **c.options)
+    if t.sync_batch_norm:
+        model = sync_batch_norm(model)
+    if t.channels_last:
+        model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (missing in torch's stubs)
+    return model
 
 
 def default_model(shape: tuple[int, ...]) -> str:

@@ -62,11 +62,11 @@ class Translation(Task):
         return _prepared(text_spec(config))
 
     @staticmethod
-    def describe(problem: TranslationProblem, folder: Path) -> None:
+    def describe(problem: TranslationProblem, chosen: TranslationProblem, folder: Path) -> None:
         """vocabulary.json, to translate with; samples.npz: each position's line and its noise."""
         problem.codec.save(folder / VOCABULARY)
-        changed = np.array([]) if problem.changed is None else problem.changed
-        np.savez(folder / "samples.npz", ids=problem.train.ids, changed=changed)
+        changed = np.array([]) if chosen.changed is None else chosen.changed
+        np.savez(folder / "samples.npz", ids=chosen.train.ids, changed=changed)
 
     def begin_from(self, weights: Path) -> None:
         """Go on from a student that was trained with the same vocabulary."""

@@ -1,0 +1,66 @@
+"""`reweigh predict`: new samples through the student of a classification run."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reweigh.cli import options
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A folder of images, an image, a table (.csv, .parquet) or an .npz with an array x.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Table to write, .csv or .parquet.", show_default="CSV on stdout"),
+    ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="A column with the probability of each class.")
+    ] = False,
+    last: Annotated[
+        bool, typer.Option("--last", help="The student of the last epoch, not the best by trusted.")
+    ] = False,
+    device: options.Device = None,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+    debug: options.Debug = False,
+) -> None:
+    """Predict the classes of new samples; labels are not needed.
+
+    Images are brought to the channels and, where the run resized its images,
+    to the size that the student was trained on; the columns of a table are
+    found by their names. RUN holds all that is needed, not the data that it
+    learned from. In Python the same is reweigh.Predictor.
+
+    [bold]Examples[/bold]
+
+    reweigh predict runs/photos new_photos/ > predicted.csv
+
+    reweigh predict runs/customers customers.parquet --out churn.parquet --probabilities
+    """
+    import torch
+
+    from reweigh.data.table_file import print_csv, write_columns
+    from reweigh.training import signals
+    from reweigh.training.predicted import Predicted
+    from reweigh.training.predictor import Predictor
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    with signals.listening():
+        predictor = Predictor(run, last=last, device=device)
+        found = Predicted.of(predictor, predictor.read(data), each_class=probabilities)
+        if out is not None:
+            write_columns(found.columns, len(found), out)
+        else:
+            sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue] (a text stream has it)
+            print_csv(found.columns, len(found), sys.stdout)

@@ -1,0 +1,90 @@
+"""Samples without labels, for a student that was trained before.
+
+A folder of images (sub-folders and all), one image, a table, a table whose column `path` lists
+images, or an `.npz` file with an array `x`. Labels that happen to be there are not looked at.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.data.columns import Columns
+from reweigh.data.encoding import Encoding
+from reweigh.data.readers import arrays, tables
+from reweigh.data.readers.images import SUFFIXES, read_images, visible_images
+from reweigh.data.samples import Kind
+from reweigh.errors import DataError, UsageError
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Inputs, and what each one is called: a file's path, a row's `id`, else its number."""
+
+    inputs: NDArray[Any]  # (n, h, w, c) uint8 for images, (n, d) float32 for tables
+    names: NDArray[np.str_]  # (n,)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads what one kind of student takes."""
+
+    kind: Kind
+    channels: int | None
+    """Of images; None for tables."""
+    image_size: int | None
+    encoding: Encoding | None
+    """Of a table's columns; None where the student learned from arrays."""
+
+    def __call__(self, path: Path) -> Unlabelled:
+        """What is in a folder or file."""
+        if path.is_dir():
+            files = sorted(visible_images(path.rglob("*")))
+            return self._images(files, [str(file.relative_to(path)) for file in files], path)
+        if not path.is_file():
+            raise UsageError(f"{str(path)!r} is neither a folder nor a file.")
+        if path.suffix == ".npz":
+            return _numbered(_array(path))
+        if path.suffix in {".csv", ".parquet"}:
+            return self._table(path)
+        return self._images([path], [path.name], path)
+
+    def _images(self, files: list[Path], names: list[str], origin: Path) -> Unlabelled:
+        if self.kind != "image":
+            raise DataError(
+                f"The student takes rows of a table (.csv, .parquet, .npz), not {origin}."
+            )
+        strange = [file for file in files if file.suffix.lower() not in SUFFIXES]
+        if strange or not files:
+            what = f"{strange[0].name} is no image" if strange else "there is no image"
+            raise DataError(f"{origin}: {what} ({', '.join(sorted(SUFFIXES))}).")
+        return Unlabelled(read_images(files, self.image_size, self.channels), np.asarray(names))
+
+    def _table(self, path: Path) -> Unlabelled:
+        columns = Columns.read(path)
+        if self.kind == "image":
+            if "path" not in columns.names:
+                raise DataError(f"{path} has no column 'path' that names image files.")
+            names = columns.texts("path").tolist()
+            return self._images([path.parent / name for name in names], names, path)
+        if self.encoding is None:
+            raise DataError(
+                f"The student learned from arrays, not from a table; give an .npz, not {path}."
+            )
+        inputs = self.encoding(columns)
+        names = columns.texts(tables.ID) if tables.ID in columns.names else None
+        return _numbered(inputs) if names is None else Unlabelled(inputs, names)
+
+
+def _array(path: Path) -> NDArray[Any]:
+    found = arrays.read_npz(path)
+    for name in ("x", "x_test", *(found if len(found) == 1 else ())):
+        if name in found:
+            return arrays.inputs_of(found[name], name, path)
+    raise DataError(f"{path} has no array 'x' (it has {', '.join(found) or 'none'}).")
+
+
+def _numbered(inputs: NDArray[Any]) -> Unlabelled:
+    return Unlabelled(inputs, np.arange(len(inputs)).astype(np.str_))

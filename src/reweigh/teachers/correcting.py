@@ -1,0 +1,62 @@
+r"""Teachers whose student learns from corrected losses, $-\log \sum_y T_{y\tilde y}\, p_y$.
+
+What the loop's own loss is left for are trusted samples: those that M is measured on, and those of
+the stream, whose labels are sure.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.batch import LABEL_NAMES, find_labels, outputs
+from reweigh.errors import UsageError
+from reweigh.teachers.base import Teacher
+from reweigh.teachers.noise_matrix import NoiseMatrix
+from reweigh.typing import Batch, Losses, PerSampleLoss
+
+
+class CorrectingTeacher(Teacher):
+    """Has a noise matrix T; who weighs by what is left to its kinds.
+
+    `logits(student, batch)` gives logits for batches that are not (x, y). With `doubtful` trusted
+    samples are in the stream: batches are then (x, y, which are trusted).
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        logits: Callable[[nn.Module, Batch], Tensor] = outputs,
+        doubtful: int | None = None,
+    ) -> None:
+        super().__init__()
+        if num_classes < 2:
+            raise UsageError(f"num_classes must be at least 2, not {num_classes}")
+        self.matrix = NoiseMatrix(num_classes)
+        self.logits, self.doubtful = logits, doubtful
+
+    def loss(self, own: PerSampleLoss) -> PerSampleLoss:
+        """The corrected loss, whatever the loop's own: that one is for trusted samples."""
+        return self.corrected
+
+    def corrected(self, student: nn.Module, batch: Batch) -> Losses:
+        """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
+        y = find_labels(batch)
+        if y is None:
+            raise UsageError(
+                f"{type(self).__name__} found no tensor of labels in the batch: give (x, y), or call "
+                f"it one of {', '.join(LABEL_NAMES)}"
+            )
+        sure = None if self.doubtful is None else _told(batch)
+        return self.matrix.losses(self.logits(student, batch), y, sure)
+
+
+def _told(batch: Batch) -> Tensor:
+    """Which samples of a batch are trusted, (n,) bool."""
+    told = batch[2] if isinstance(batch, tuple | list) and len(batch) > 2 else None
+    if not isinstance(told, Tensor) or told.dtype != torch.bool:
+        raise UsageError(
+            "with doubtful= batches are (x, y, trusted), the third a bool tensor that says which "
+            "samples are trusted"
+        )
+    return told

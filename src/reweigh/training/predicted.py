@@ -1,0 +1,42 @@
+"""Predictions as a table: the sample's name, its class, how sure the student is."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.data.readers.unlabelled import Unlabelled
+from reweigh.training.predictor import Predictor
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The answers of one student to new samples."""
+
+    names: NDArray[np.str_]  # (n,)
+    class_names: NDArray[np.str_]  # (K,)
+    probabilities: NDArray[np.float32]  # (n, K)
+    each_class: bool
+    """With a column for each class."""
+
+    @classmethod
+    def of(cls, predictor: Predictor, samples: Unlabelled, *, each_class: bool) -> Self:
+        """What the student says to these samples."""
+        classes = np.asarray(predictor.class_names)
+        return cls(samples.names, classes, predictor.probabilities(samples.inputs), each_class)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def columns(self, part: slice) -> dict[str, NDArray[Any]]:
+        """The columns of some rows, by name and in order."""
+        p = self.probabilities[part]
+        columns = {
+            "name": self.names[part],
+            "predicted_label": self.class_names[p.argmax(1)],
+            "confidence": p.max(1, initial=0),
+        }
+        if self.each_class:
+            columns |= {f"p({name})": p[:, k] for k, name in enumerate(self.class_names.tolist())}
+        return columns

@@ -1,0 +1,76 @@
+"""A finished run as something that predicts.
+
+predictor = reweigh.Predictor("runs/photos")
+p = predictor.probabilities("new_photos/")      # or an array: uint8 images, or rows of a table
+predictor.class_names[p[0].argmax()]
+predictor.student                               # the trained nn.Module
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reweigh.config import RunConfig
+from reweigh.data.readers.unlabelled import Reader, Unlabelled
+from reweigh.errors import UsageError
+from reweigh.evaluating import evaluating
+from reweigh.training import signals
+from reweigh.training.evaluate import CHUNK
+from reweigh.training.inputs import Inputs
+from reweigh.training.run import settings_of
+from reweigh.training.start import load_student
+from reweigh.training.tasks.classification import build_classifier, forward_under
+from reweigh.training.workshop import choose_device
+
+
+class Predictor:
+    """The student of the run in `folder`; the data it learned from are not needed.
+
+    Args:
+        folder: of a finished run that classifies.
+        last: the student of the last epoch, not the one best by the trusted set.
+        device: where to compute; the run's own choice by default.
+    """
+
+    def __init__(
+        self, folder: Path | str, *, last: bool = False, device: str | None = None
+    ) -> None:
+        folder = Path(folder)
+        config = settings_of(folder)
+        if not isinstance(config, RunConfig):
+            raise UsageError(f"{folder} is a translation run; use reweigh translate {folder}.")
+        self.config = config
+        self.inputs = Inputs.load(folder)
+        self.device = choose_device(device or config.device)
+        self.student = build_classifier(config, self.inputs).to(self.device)
+        load_student(self.student, folder / f"{'model' if last else 'best'}.safetensors")
+        self.student.eval()
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """What the columns of `probabilities` mean."""
+        return self.inputs.class_names
+
+    def read(self, path: Path | str) -> Unlabelled:
+        """The samples in a folder of images, an image, a table or an `.npz` file, with names."""
+        shape, image = self.inputs.shape, self.inputs.kind == "image"
+        size, encoding = self.config.data.image_size, self.inputs.encoding
+        return Reader(self.inputs.kind, shape[-1] if image else None, size, encoding)(Path(path))
+
+    @torch.no_grad()
+    def probabilities(self, samples: NDArray[Any] | Path | str) -> NDArray[np.float32]:
+        """p(k | x) of every sample, (n, K): of an array, or of what `read` finds."""
+        array = samples if isinstance(samples, np.ndarray) else self.read(samples).inputs
+        t = self.config.training
+        x = self.inputs.placed(array, device=self.device, channels_last=t.channels_last)
+        forward = forward_under(t.bf16, self.device)
+        parts = []
+        with evaluating(self.student):
+            for positions in torch.arange(len(x)).split(CHUNK):
+                signals.check()
+                p = forward(self.student, x.batch(positions, train=False)).softmax(1)
+                parts.append(p.cpu().numpy())
+        return np.concatenate(parts)

@@ -1,0 +1,49 @@
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from reweigh.cli.app import app
+from reweigh.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    place, rng = tmp_path_factory.mktemp("predict"), np.random.default_rng(0)
+    rows = [f"{i},{rng.normal(i % 2):.3f},{'=yes' if i % 2 else 'no'}" for i in range(60)]
+    (place / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    told = ["train", "--data", str(place / "t.csv"), "--epochs", "1", "--threads", "1", "-q"]
+    few = ["--set", "data.trusted_per_class=3", "--out", str(place / "run")]
+    assert CliRunner().invoke(app, [*told, *few]).exit_code == 0
+    return place / "run"
+
+
+def said(run: Path, *options: str):
+    return CliRunner().invoke(app, ["predict", str(run), str(run.parent / "t.csv"), *options])
+
+
+def test_a_row_a_sample_on_stdout(run: Path) -> None:
+    result = said(run, "--probabilities")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["name"] for row in rows] == [str(i) for i in range(60)]
+    assert list(rows[0]) == ["name", "predicted_label", "confidence", "p(=yes)", "p(no)"]
+    for row in rows:
+        best = max(float(row["p(=yes)"]), float(row["p(no)"]))
+        assert float(row["confidence"]) == pytest.approx(best)
+        assert row["predicted_label"] in ("'=yes", "no")  # no formula for a spreadsheet
+
+
+def test_a_table_on_disk(run: Path, tmp_path: Path) -> None:
+    result = said(run, "--out", str(tmp_path / "p.parquet"), "--last")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert pq.read_table(tmp_path / "p.parquet").column_names == [
+        *("name", "predicted_label", "confidence"),
+    ]
+    refused = said(run, "--out", str(tmp_path / "p.xlsx"))
+    assert isinstance(refused.exception, UsageError)
+    assert "ends in .csv or .parquet" in str(refused.exception)
