@@ -97,6 +97,13 @@ def test_a_dry_run_builds_everything_and_writes_nothing(tmp_path: Path, monkeypa
         (["--noise", "flip:nan"], "the rate 'nan' should be a number from 0 to 1"),
         (["--set", "training.lr=nan"], r"training\.lr = nan should be a finite number"),
         (["--device", "cuda:97"], "torch can use only"),
+        (["--set", "method.features=I0"], r'should be a list, as in \["I0"\]'),
+        (
+            ["--set", "data.labels=nope.csv"],
+            r"data\.labels is 'nope\.csv', and there is no such file",
+        ),
+        (["--lr", "0.3"], r"no option --lr; settings are given as --set training\.lr=0\.3 "),
+        (["--batch-size=3"], r"given as --set training\.batch_size=3 "),
         (["nowhere.toml"], r"Cannot read the settings file nowhere\.toml"),
     ],
 )

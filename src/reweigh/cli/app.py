@@ -22,6 +22,7 @@ from reweigh.cli.predict import predict
 from reweigh.cli.report import report
 from reweigh.cli.resume import resume
 from reweigh.cli.screen import report_unexpected, screen
+from reweigh.cli.settings_command import SettingsCommand
 from reweigh.cli.table import table
 from reweigh.cli.train import train
 from reweigh.cli.translate import translate
@@ -35,9 +36,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(train)
+app.command(cls=SettingsCommand)(train)
 app.command()(resume)
-app.command()(compare)
+app.command(cls=SettingsCommand)(compare)
 app.command()(table)
 app.command()(predict)
 app.command()(translate)

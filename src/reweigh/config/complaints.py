@@ -1,5 +1,6 @@
 """What pydantic found wrong, as sentences: the key, the value met, what is allowed."""
 
+import json
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
@@ -68,6 +69,9 @@ def _sentence(
 
 
 def _expectation(detail: ErrorDetails, field: FieldInfo | None) -> str:
+    if detail["type"] in ("tuple_type", "list_type"):
+        one = json.dumps(detail["input"], ensure_ascii=False, default=str)
+        return f"should be a list, as in [{one}]"
     if detail["type"] == "string_pattern_mismatch" and field:
         return f"is not one of: {meaning(field).rstrip('.')}"
     text = detail["msg"].replace("Input should", "should").replace("String should", "should")

@@ -58,6 +58,6 @@ def _check_classes(source: Source) -> None:
     if not counts.all():
         c = int(counts.argmin())
         raise DataError(
-            f"Class {c} ({source.class_names[c]!r}) has no training sample; drop the class or "
-            f"number the labels from 0 without gaps."
+            f"Class {c} ({source.class_names[c]!r}) has no training sample, and labels run to "
+            f"{len(counts) - 1}; correct the label, drop the class or number them from 0 without gaps."
         )

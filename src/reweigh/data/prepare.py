@@ -71,6 +71,7 @@ class DataSpec:
 
 def prepare(spec: DataSpec) -> Problem:
     """The problem that `spec` describes; equal specs give equal problems, bit for bit."""
+    _check_files(spec)
     source = load(spec.data, spec.data_dir, spec.label_column, spec.image_size)
     signals.check()
     source = with_trusted_in_train(source, spec.trusted)
@@ -100,6 +101,15 @@ def prepare(spec: DataSpec) -> Problem:
         train, trusted, test, source.class_names, source.kind, true_labels, record, words,
         source.encoding,
     )  # fmt: skip
+
+
+def _check_files(spec: DataSpec) -> None:
+    """Told before gigabytes are read."""
+    for name, path in {"labels": spec.labels, "trusted": spec.trusted, "drop": spec.drop}.items():
+        if path is not None and not path.is_file():
+            raise UsageError(
+                f"data.{name} is {str(path)!r}, and there is no such file in {Path.cwd()}."
+            )
 
 
 def _clear_of_test(source: Source) -> Samples:

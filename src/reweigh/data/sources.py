@@ -52,6 +52,6 @@ def _path(path: Path, label_column: str, image_size: int | None) -> Source:
     near = get_close_matches(str(path), names(), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(names())}."
     raise UsageError(
-        f"{str(path)!r} is neither a data set's name nor an existing folder, .npz, .csv or "
-        f".parquet file; {hint}"
+        f"{str(path)!r} is neither a data set's name nor a folder, .npz, .csv or .parquet file in "
+        f"{Path.cwd()}; {hint}"
     )
