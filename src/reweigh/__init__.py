@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reweigh.outcome import Outcome
     from reweigh.reweigher import Reweigher
-    from reweigh.seen import Seen
+    from reweigh.seen import Seen, Tap
     from reweigh.teachers import (
         AgreementTeacher,
         Feature,
@@ -50,6 +50,7 @@ __all__ = [
     "Reweigher",
     "Seen",
     "SurfaceFeatures",
+    "Tap",
     "Teacher",
     "__version__",
 ]
@@ -59,6 +60,7 @@ _HOMES = {
     "Predictor": "reweigh.training.predictor",
     "Reweigher": "reweigh.reweigher",
     "Seen": "reweigh.seen",
+    "Tap": "reweigh.seen",
 }
 
 

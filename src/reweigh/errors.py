@@ -32,6 +32,10 @@ class CheckpointError(ReweighError):
     exit_code = 4
 
 
+class UnwritableError(CheckpointError):
+    """A folder that cannot be written, for now: what was saved before is intact."""
+
+
 class DivergedError(ReweighError):
     """A loss, weight or meta-gradient that is not finite."""
 

@@ -109,7 +109,7 @@ class Lessons:
     def teach(self, batch: Batch | None = None) -> None:
         """Move the teacher along −∂M/∂ω through the recorded steps."""
         engine, teacher = self._learning()
-        trusted = self._next_trusted() if batch is None else batch
+        trusted = self._next_trusted() if batch is None else moved_to(batch, self._device)
         self._move(teacher, engine.meta_gradient(trusted, keep=False))
         engine.steps = []
         self._taught(engine, teacher)
@@ -118,7 +118,8 @@ class Lessons:
         """∂M/∂ω through the recorded steps, by name; changes nothing."""
         engine, teacher = self._learning()
         names = [n for n, p in teacher.named_parameters() if p.requires_grad]
-        return dict(zip(names, engine.meta_gradient(batch, keep=True), strict=True))
+        trusted = moved_to(batch, self._device)
+        return dict(zip(names, engine.meta_gradient(trusted, keep=True), strict=True))
 
     def look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every K-th step, if asked: let the teacher learn through a virtual one."""

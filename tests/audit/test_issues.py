@@ -41,7 +41,9 @@ def test_indices_come_the_most_suspicious_first() -> None:
         labels=given, pred_probs=p, weights=weights, return_indices_ranked_by="label_quality"
     )
     assert set(ranked) == set(np.flatnonzero(mask))
-    assert (np.diff(get_label_quality_scores(given, weights, p)[ranked]) >= 0).all()
+    assert (
+        np.diff(get_label_quality_scores(given, pred_probs=p, weights=weights)[ranked]) >= 0
+    ).all()
 
 
 def test_a_label_that_the_student_agrees_with_is_no_issue() -> None:

@@ -11,17 +11,19 @@ from reweigh.errors import UsageError
 def test_two_witnesses_are_better_than_either() -> None:
     true, given, p, weights = evidence(n=3000)
     right = given == true
-    both = roc_auc_score(right, get_label_quality_scores(given, weights, p))
-    assert both > roc_auc_score(right, get_label_quality_scores(given, None, p))
+    both = roc_auc_score(right, get_label_quality_scores(given, pred_probs=p, weights=weights))
+    assert both > roc_auc_score(right, get_label_quality_scores(given, pred_probs=p))
     assert both > roc_auc_score(right, weight_ranks(weights))
 
 
 def test_scores_lie_between_0_and_1_whatever_the_scale_of_the_weights() -> None:
     _, given, p, weights = evidence()
-    scores = get_label_quality_scores(given, weights, p)
+    scores = get_label_quality_scores(given, pred_probs=p, weights=weights)
     assert scores.min() >= 0
     assert scores.max() <= 1
-    np.testing.assert_array_equal(scores, get_label_quality_scores(given, 1024 * weights, p))
+    np.testing.assert_array_equal(
+        scores, get_label_quality_scores(given, pred_probs=p, weights=1024 * weights)
+    )
 
 
 def test_samples_that_were_never_seen_stand_in_the_middle() -> None:
@@ -55,4 +57,4 @@ def test_only_the_last_epochs_count() -> None:
 )
 def test_what_does_not_fit_together_is_refused(labels, weights, probabilities, match) -> None:
     with pytest.raises(UsageError, match=match):
-        get_label_quality_scores(labels, weights, probabilities)
+        get_label_quality_scores(labels, pred_probs=probabilities, weights=weights)

@@ -46,6 +46,22 @@ def test_relabelling_changes_the_issues_alone_and_still_knows_the_truth(run: Pat
     np.testing.assert_array_equal(second.true_labels, first.true_labels)
 
 
+def test_rows_that_are_called_by_numbers_of_their_own(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(120) < 0.3, 1 - np.arange(120) % 2, np.arange(120) % 2)
+    rows = [
+        f"{i},{rng.normal(3 * (k % 2)):.3f},{labels[k]}" for k, i in enumerate(rng.permutation(120))
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    data = (f"data.name={tmp_path / 't.csv'}", "data.noise=none", "data.trusted_per_class=5")
+    run = finished_run(tmp_path / "run", *data, "training.epochs=6", "method.name=uniform")
+    first = audit_run(run)
+    assert 0 < first.is_issue.sum() < len(first.samples)
+    second_pass(run, first, "drop", SilentProgress(), ["reweigh"])
+    kept = audit_run(home_of(run, "drop")).samples.ids
+    np.testing.assert_array_equal(kept, first.samples.ids[~first.is_issue])
+
+
 def test_a_pass_that_is_done_is_read_and_one_that_was_stopped_goes_on(tmp_path: Path) -> None:
     run = finished_run(tmp_path / "first", "training.epochs=4")
     audit = audit_run(run)

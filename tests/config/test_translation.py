@@ -60,6 +60,16 @@ def test_rows_begin_from_one_student_and_its_pairs() -> None:
         tuned([("uniform", RunConfig())], before)
 
 
+def test_deep_means_the_teacher_for_pairs() -> None:
+    wanted = choose("deep", "translation")["deep"]
+    assert translation().method == translation("method.name=deep").method == wanted
+    assert translation("method.every=20").method == wanted.model_copy(update={"every": 20})
+    assert translation("method.name=deep", "method.teacher=mlp").method.teacher == "mlp"
+    for teacher in ("posterior", "margin"):
+        with pytest.raises(UsageError, match=f"'{teacher}' needs classes; for sentence pairs"):
+            translation(f"method.teacher={teacher}")
+
+
 def test_rows_for_pairs() -> None:
     assert next(iter(choose("all", "translation"))) == "uniform"
     assert "focal" not in choose("all", "translation")

@@ -49,7 +49,18 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
         ("l.txt", "0\n1\n", "has 2 labels but the data has 5 samples"),
         ("l.txt", "", "is empty; expected one line a sample"),
         ("l.csv", "id,label\n0,cat\n0,dog\n", "names '0' twice"),
-        ("l.csv", "id,label\na.png,cat\nx.png,cat\n", "'x.png' is neither.*such as 'e.png'"),
+        ("l.csv", "id,label\nx.png,cat\n", "'x.png' is neither.*such as 'e.png'"),
+        (
+            "l.csv",
+            "id,label\na.png,cat\nx.png,cat\n",
+            "'x.png' is no sample's name, and 'a.png' is",
+        ),
+        ("l.csv", "id,label\na.png,cat\n3,cat\n", "'3' is no sample's name"),
+        (
+            "l.csv",
+            "id,label\n5,cat\n-1,cat\n",
+            r"'5' is neither a sample's number \(0 … 4\).*2 such",
+        ),
         ("l.csv", "id,label\n0,\n", "no label in column 'label'"),
         ("l.csv", "a,b\n0,cat\n", "expected id,label or one column"),
         ("l.csv", "id,label\n0,3\n", "label '3' is neither"),
@@ -59,6 +70,17 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
 def test_bad_files_get_one_sentence(tmp_path, name, text, sentence):
     with pytest.raises(DataError, match=sentence):
         read_labels(write(tmp_path, name, text), TRAIN, NAMES, WHOLE)
+
+
+def test_names_that_are_numbers_are_never_taken_for_positions(tmp_path):
+    table = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["3", "4", "5", "6", "7"]))
+    ids, _ = read_ids(write(tmp_path, "t.txt", "4\n3\n"), table)
+    assert ids.tolist() == [1, 0]
+    with pytest.raises(DataError, match="id '0' is no sample's name, and '4' is one"):
+        read_ids(write(tmp_path, "t.txt", "4\n0\n"), table)
+    assert table.called().tolist() == ["3", "4", "5", "6", "7"]
+    twice = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["a", "a", "b", "c", "d"]))
+    assert twice.called().tolist() == [0, 1, 2, 3, 4]
 
 
 def test_unknown_form_is_a_usage_error(tmp_path):

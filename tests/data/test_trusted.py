@@ -82,7 +82,7 @@ def test_given_apart_it_must_not_overlap(tmp_path):
 
 def test_wrong_requests(tmp_path):
     (tmp_path / "t.txt").write_text("99\n")
-    with pytest.raises(DataError, match="names id 99, which is no training sample"):
+    with pytest.raises(DataError, match="id '99' is neither a sample's number"):
         split(path=tmp_path / "t.txt")
     with pytest.raises(DataError, match="Class 'cat' has 20 training samples; 20 cannot"):
         split(number=20)

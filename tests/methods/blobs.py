@@ -57,7 +57,6 @@ def setting(
         layers=layers,
         feature=lambda name: class_feature(name, net, layers, CLASSES),
         steps=100,
-        epochs=10,
         right=right,
         seed=0,
     )

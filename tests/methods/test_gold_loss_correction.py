@@ -4,13 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from tests.methods.blobs import setting
 from torch import nn
 
 from reweigh.config import RunConfig
 from reweigh.config.methods import GoldLossCorrectionConfig
-from reweigh.methods import Setting, method_for
+from reweigh.methods import Setting, gold_loss_correction, method_for
 from reweigh.methods.gold_loss_correction import GoldLossCorrection, MeasuredTeacher
 from reweigh.training import run
 from reweigh.training.progress import SilentProgress
@@ -49,6 +50,9 @@ def test_the_matrix_is_the_mean_prediction_and_the_loss_follows_it() -> None:
     found = method._asked(here)
     expected = torch.tensor([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]])
     torch.testing.assert_close(found, expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gold_loss_correction, "CHUNK", 2)  # the last part is a shorter one
+        torch.testing.assert_close(method._asked(here), expected)
     p, given = torch.tensor([[0.5, 0.3, 0.2]] * 2), torch.tensor([2, 2])
     teacher = MeasuredTeacher(here, found)
     losses = teacher.loss(here.per_sample_loss)(

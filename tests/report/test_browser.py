@@ -125,7 +125,8 @@ def test_hostile_names_are_shown_as_text(browser, tmp_path: Path) -> None:
         page.click("#download")
     with open(download.value.path(), newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            assert not row["name"].startswith(("=", "+", "-", "@"))
+            number = row["name"] in ("+1", "-1")  # as they are: no formula, and common classes
+            assert number or not row["name"].startswith(("=", "+", "-", "@"))
     assert seen.complaints == []
 
 

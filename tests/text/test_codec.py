@@ -42,12 +42,7 @@ def test_a_damaged_file_is_told_in_a_sentence(tmp_path, text):
         Codec.load(path)
 
 
-def test_a_vocabulary_that_does_not_fit():
-    codec().vocabulary.check_fits(8)
-    with pytest.raises(
-        CheckpointError, match="has 8 symbols and the checkpoint's embedding 9 rows"
-    ):
-        codec().vocabulary.check_fits(9)
+def test_a_symbol_is_in_a_vocabulary_once():
     with pytest.raises(DataError, match="names a symbol twice"):
         Vocabulary([*SPECIALS, "a", "a"])
     with pytest.raises(DataError, match="does not start with"):

@@ -5,7 +5,8 @@ import torch
 from torch.nn.functional import pad
 
 from reweigh.errors import UsageError
-from reweigh.training.augment import choose, crop_flip, random_bits
+from reweigh.hashed_draws import random_bits
+from reweigh.training.augment import choose, crop_flip
 
 
 def splitmix64(seed, count):

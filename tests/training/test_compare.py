@@ -8,10 +8,11 @@ from tests.methods.blobs import problem
 from tests.training.interrupted import asked_after
 from tests.training.small import settings
 
+from reweigh import signals
 from reweigh.config import RunConfig
-from reweigh.errors import DataError, InterruptedRun, UsageError
+from reweigh.errors import DataError, InterruptedRun, UnwritableError, UsageError
 from reweigh.training import compare as module
-from reweigh.training import run, signals
+from reweigh.training import run
 from reweigh.training.compare import Comparison, compare
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run_folder import RunFolder, read_status
@@ -81,6 +82,32 @@ def test_a_run_that_failed_or_cannot_go_on_starts_again(tmp_path: Path, trained:
     compared(runs("uniform"), tmp_path)
     assert trained == ["uniform", "uniform", "uniform"]
     assert read_status(home) == "done"
+
+
+def test_a_full_disk_and_another_number_of_jobs_cost_nothing_of_a_run(
+    tmp_path: Path, monkeypatch, trained: list[str]
+) -> None:
+    (row,) = compared(runs("uniform"), tmp_path).rows
+    home = Path(row["folder"])
+    (home / "status.json").write_text('{"status": "interrupted"}')
+    kept = sorted(home.glob("checkpoints/*/*"))
+
+    def full(*_, **__):
+        raise UnwritableError("Cannot write: no space left on device.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "resume", full)
+        with pytest.raises(UnwritableError):
+            compared(runs("uniform"), tmp_path)
+    assert sorted(home.glob("checkpoints/*/*")) == kept
+
+    env = json.loads((home / "env.json").read_text())
+    (home / "env.json").write_text(json.dumps(env | {"threads": 3}))  # began with three threads
+    asked: list[int | None] = []
+    monkeypatch.setattr(module, "resume", lambda *_, threads: asked.append(threads))
+    compared(runs("uniform"), tmp_path)
+    assert asked == [3]
+    assert trained == ["uniform"]
 
 
 def test_a_signal_stops_the_table_and_the_same_call_goes_on(

@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 from tests.methods.blobs import problem
 from tests.training.small import settings
 
+from reweigh import Predictor
 from reweigh.config.reading import check
 from reweigh.errors import DivergedError, UsageError
 from reweigh.training import run
@@ -59,6 +60,16 @@ def test_the_result_is_the_one_on_disk_and_names_no_folder(tmp_path: Path) -> No
 
 def _is_text(file: Path) -> bool:
     return file.suffix in {".json", ".jsonl", ".txt", ".toml"}
+
+
+def test_a_student_with_tied_parameters_is_kept_and_read_again(tmp_path: Path) -> None:
+    small = settings("student.model=tests.training.tied:Tied")
+    config = small.model_copy(update={"student": small.student.model_copy(update={"options": {}})})
+    result = train(config, tmp_path / "run", SilentProgress())
+    assert isinstance(result, ErrorResult)
+    inputs = problem().test
+    answers = Predictor(tmp_path / "run", last=True).probabilities(inputs.inputs).argmax(1)
+    assert (answers != inputs.labels).mean() == pytest.approx(result.test_error_last)
 
 
 def test_labels_stand_beside_the_weights_by_position(tmp_path: Path) -> None:

@@ -38,11 +38,8 @@ def test_every_batch_arrives_however_many_there_are(tmp_path: Path) -> None:
     np.testing.assert_allclose(store.epoch(0), np.arange(size) / size, rtol=1e-6)
 
 
-def test_history_and_mean_over_the_epochs_in_which_a_sample_was_seen(tmp_path: Path) -> None:
+def test_the_mean_over_the_epochs_in_which_a_sample_was_seen(tmp_path: Path) -> None:
     store = filled(tmp_path, [{0: 9.0, 1: 9.0}, {0: 1.0, 2: 4.0}, {0: 3.0, 1: 5.0}])
-    np.testing.assert_array_equal(
-        store.history(np.array([1, 0])), [[9.0, 9.0], [np.nan, 1.0], [5.0, 3.0]]
-    )
     np.testing.assert_array_equal(store.mean(last=2), [2.0, 5.0, 4.0, np.nan, np.nan])
 
 

@@ -6,7 +6,7 @@ from tests.training.small import settings, shop
 from reweigh.config.training import TrainingConfig
 from reweigh.errors import UsageError
 from reweigh.training.tasks.classification import default_model, forward_under
-from reweigh.training.workshop import choose_device, optimizer_for
+from reweigh.training.workshop import choose_device, device_after, optimizer_for
 
 
 def test_the_pieces_fit_the_problem() -> None:
@@ -62,6 +62,13 @@ def test_a_device_that_is_not_here_is_refused_with_those_that_are() -> None:
     choose_device("auto")
     with pytest.raises(UsageError, match=r"device = 'cuda:97', but torch can use only cpu"):
         choose_device("cuda:97")
+
+
+def test_what_comes_after_a_run_needs_no_device_of_its_own() -> None:
+    assert device_after("cuda:97") == choose_device("auto")
+    assert device_after("cuda:97", "cpu") == device_after("cpu") == torch.device("cpu")
+    with pytest.raises(UsageError, match="torch can use only cpu"):
+        device_after("cpu", "cuda:97")
 
 
 def test_bf16_gives_float32_logits() -> None:

@@ -40,7 +40,7 @@ def find_label_issues(
         )
     y = checked_labels(labels)
     p = checked_probabilities(pred_probs, y)
-    quality = get_label_quality_scores(y, weights, p)
+    quality = get_label_quality_scores(y, pred_probs=p, weights=weights)
     mask = issues_among(y, p.argmax(axis=1), quality, noise_matrix(y, p))
     if return_indices_ranked_by is None:
         return mask

@@ -8,15 +8,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from reweigh import signals
 from reweigh.config import RunConfig
 from reweigh.config.methods import UniformConfig
 from reweigh.data.samples import Problem
 from reweigh.methods import method_for
 from reweigh.student import find_layer
-from reweigh.training import signals
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification
-from reweigh.training.workshop import choose_device
+from reweigh.training.workshop import device_after
 
 CHUNK = 1000
 
@@ -35,7 +35,7 @@ def look(config: RunConfig, problem: Problem, model: Path, most_states: int = 20
 
     The samples are the problem's own, whoever weighed them: plain training's task holds them.
     """
-    device = choose_device(config.device)
+    device = device_after(config.device)
     task = Classification(config, problem, method_for(UniformConfig()), device)
     load_student(task.student, model)
     task.student.eval()

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from reweigh import signals
 from reweigh.audit.detection import ranking
 from reweigh.audit.quality import mean_weights, weight_ranks
 from reweigh.audit.run import weights_of
@@ -24,12 +25,13 @@ from reweigh.errors import DataError, UsageError
 from reweigh.methods import method_for
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus
+from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
-from reweigh.training import signals
 from reweigh.training.result import RESULT
 from reweigh.training.run import set_up_torch
+from reweigh.training.tasks import prepared
 from reweigh.training.tasks.translation import Translation
-from reweigh.training.workshop import choose_device
+from reweigh.training.workshop import device_after
 
 SHOWN = 10
 """Pairs in the summary, the most suspicious first."""
@@ -79,8 +81,9 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     if not (folder / RESULT).is_file():
         raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
     set_up_torch(config)
-    problem = Translation.prepare(config)
-    task = Translation(config, problem, method_for(UniformConfig()), choose_device(config.device))
+    problem = prepared(config)
+    assert isinstance(problem, TranslationProblem)
+    task = Translation(config, problem, method_for(UniformConfig()), device_after(config.device))
     task.begin_from(folder / "best.safetensors")
     weights = weights_of(folder, config, problem)
     loss = pair_losses(task)

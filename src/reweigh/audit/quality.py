@@ -21,16 +21,16 @@ LAST_EPOCHS = 5
 
 
 def get_label_quality_scores(
-    labels: ArrayLike, weights: ArrayLike | None, pred_probs: ArrayLike
+    labels: ArrayLike, *, pred_probs: ArrayLike, weights: ArrayLike | None = None
 ) -> NDArray[np.float32]:
     """The quality (n,) of every label.
 
     Args:
         labels: (n,), the given classes 0..K-1.
-        weights: (n,) or (epochs, n), what the teacher gave; NaN where a sample was not seen.
         pred_probs: (n, K), the student's p(k | x).
+        weights: (n,) or (epochs, n), what the teacher gave; NaN where a sample was not seen.
 
-    >>> get_label_quality_scores([0, 1], None, [[0.9, 0.1], [0.8, 0.2]])
+    >>> get_label_quality_scores([0, 1], pred_probs=[[0.9, 0.1], [0.8, 0.2]])
     array([0.9, 0.2], dtype=float32)
     """
     y = checked_labels(labels)

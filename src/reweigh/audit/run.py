@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reweigh import signals
 from reweigh.audit.copies import conflicting_copies
 from reweigh.audit.detection import Detection, detection
 from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
 from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, mean_weights
-from reweigh.config import RunConfig, Settings, read_config
+from reweigh.config import RunConfig, Settings
 from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import DataError, UsageError
 from reweigh.methods import AnyProblem, method_for
-from reweigh.training import signals
 from reweigh.training.result import RESULT
-from reweigh.training.run import set_up_torch
-from reweigh.training.tasks.classification import Classification
+from reweigh.training.run import set_up_torch, settings_of
+from reweigh.training.tasks import prepared
 from reweigh.training.weight_store import WeightStore
 
 
@@ -87,7 +87,8 @@ def audit_run(folder: Path) -> Audit:
     """Audit the training labels of the run in `folder`; one pass of its student over them."""
     config = _config(folder)
     set_up_torch(config)
-    problem = Classification.prepare(config)
+    problem = prepared(config)
+    assert isinstance(problem, Problem)
     signals.check()
     _refuse_changed(folder, config, problem)
     seen = look(config, problem, folder / "best.safetensors")
@@ -97,7 +98,7 @@ def audit_run(folder: Path) -> Audit:
 def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:
     """The audit of a problem from its weights (epochs, n) and the student's look at it."""
     samples, p = problem.train, seen.probabilities
-    quality = get_label_quality_scores(samples.labels, weights, p)
+    quality = get_label_quality_scores(samples.labels, pred_probs=p, weights=weights)
     matrix = noise_matrix(samples.labels, p)
     predicted = p.argmax(axis=1)
     issue = issues_among(samples.labels, predicted, quality, matrix)
@@ -120,11 +121,9 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
 
 
 def _config(folder: Path) -> RunConfig:
-    if not (folder / "config.toml").is_file():
-        raise UsageError(f"{folder} is not a run folder: it has no config.toml.")
+    config = settings_of(folder)
     if not (folder / RESULT).is_file():
         raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
-    config = read_config(folder / "config.toml")
     if not isinstance(config, RunConfig):
         raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
     return config

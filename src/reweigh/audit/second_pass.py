@@ -20,8 +20,8 @@ from reweigh.config import RunConfig
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
 from reweigh.errors import UsageError
+from reweigh.replacing import write_atomically
 from reweigh.training.progress import Progress
-from reweigh.training.replacing import write_atomically
 from reweigh.training.result import ErrorResult
 from reweigh.training.run import begin_or_go_on, resume, settings_of
 
@@ -90,7 +90,7 @@ def _dropping(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
             f"{folder} leaves out the samples of {config.data.drop} already; audit the run before it."
         )
     file = folder.resolve() / "second-pass-drop.csv"
-    rows = [[int(i)] for i in audit.samples.ids[audit.is_issue]]
+    rows = [[who] for who in audit.samples.called()[audit.is_issue].tolist()]
     write_atomically(file, _text(["id"], rows))
     return _with_data(config, drop=str(file))
 
@@ -103,7 +103,8 @@ def _relabelled(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
     file = folder.resolve() / "second-pass-relabel.csv"
     labels = np.where(audit.is_issue, audit.predicted, audit.samples.labels)  # (n,)
     names = _written(audit.class_names)
-    rows = [[int(i), names[k]] for i, k in zip(audit.samples.ids, labels, strict=True)]
+    called = audit.samples.called().tolist()
+    rows = [[who, names[k]] for who, k in zip(called, labels, strict=True)]
     write_atomically(file, _text(["id", "label"], rows))
     data = config.data
     ours = data.noise != "none" and data.labels is None

@@ -18,17 +18,18 @@ COLUMNS = (
 
 def write_table(audit: Audit, path: Path) -> None:
     """Write one row a label."""
-    write_columns(partial(_columns, audit), len(audit.samples), path)
+    columns = partial(_columns, audit, audit.samples.called())
+    write_columns(columns, len(audit.samples), path)
 
 
-def _columns(audit: Audit, part: slice) -> dict[str, NDArray[Any]]:
+def _columns(audit: Audit, called: NDArray[Any], part: slice) -> dict[str, NDArray[Any]]:
     """The columns of some rows, by name and in order."""
     samples, classes = audit.samples, np.asarray(audit.class_names)
     labels = samples.labels[part]
     names = np.full(len(labels), "") if samples.names is None else samples.names[part]
     return {
         "index": np.arange(len(samples))[part],
-        "id": samples.ids[part],
+        "id": called[part],
         "name": names,
         "given_label": classes[labels],
         "predicted_label": classes[audit.predicted[part]],

@@ -25,12 +25,13 @@ from reweigh.config.lineup import LINEUP
 from reweigh.data.samples import Problem
 from reweigh.errors import UsageError
 from reweigh.methods import method_for
+from reweigh.replacing import write_atomically
 from reweigh.training.evaluate import probabilities
 from reweigh.training.generators import seeded
 from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
-from reweigh.training.replacing import write_atomically
 from reweigh.training.run import begin_or_go_on, set_up_torch
+from reweigh.training.tasks import prepared
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import Workshop
 
@@ -64,7 +65,9 @@ class Cell:
     @property
     def problem(self) -> Problem:
         """Samples with planted noise."""
-        return Classification.prepare(self.config)
+        problem = prepared(self.config)
+        assert isinstance(problem, Problem)
+        return problem
 
     def under(self, row: str) -> RunConfig:
         """The same run under the method of a row of the line-up."""

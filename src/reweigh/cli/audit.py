@@ -71,9 +71,9 @@ def audit(
         _audit_pairs(run, out, fail_above is not None or second_pass is not None, as_json)
         return
 
+    from reweigh import signals
     from reweigh.audit.run import audit_run
     from reweigh.audit.table import write_table
-    from reweigh.training import signals
 
     path = out or run / "audit.csv"
     with signals.listening():
@@ -99,11 +99,11 @@ def audit(
 
 def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) -> None:
     """Rank the pairs of a translation run."""
+    from reweigh import signals
     from reweigh.audit.pairs import audit_pairs
     from reweigh.config import TranslationConfig
     from reweigh.data.table_file import write_columns
     from reweigh.errors import UsageError
-    from reweigh.training import signals
     from reweigh.training.run import settings_of
 
     if asks_more:

@@ -38,8 +38,8 @@ def demo(
 
 def _show_report() -> None:
     """Write the page beside the runs and say where it is, or what it needs."""
+    from reweigh import signals
     from reweigh.report.write import missing_packages, read_report, write_report
-    from reweigh.training import signals
 
     assert screen.folder is not None, "compare says where its runs are"
     if (missing := missing_packages()) is not None:

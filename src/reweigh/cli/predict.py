@@ -49,8 +49,8 @@ def predict(
     """
     import torch
 
+    from reweigh import signals
     from reweigh.data.table_file import print_csv, write_columns
-    from reweigh.training import signals
     from reweigh.training.predicted import Predicted
     from reweigh.training.predictor import Predictor
 

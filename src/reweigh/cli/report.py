@@ -55,8 +55,8 @@ def report(
 
     reweigh report runs/compare_mnist5k --out to-send --figures pdf --states t-sne
     """
+    from reweigh import signals
     from reweigh.report.write import read_report, write_report
-    from reweigh.training import signals
 
     folder = out or runs[0] / "report"
     with signals.listening():

@@ -6,7 +6,7 @@ from typing import Any
 from reweigh.config import methods
 from reweigh.config.methods import MethodConfig
 from reweigh.config.settings import Settings
-from reweigh.config.translation import REFUSED, TranslationConfig
+from reweigh.config.translation import OF_PAIRS, REFUSED, TranslationConfig
 from reweigh.config.writing import run_id
 from reweigh.errors import UsageError
 
@@ -44,7 +44,7 @@ PRETRAINED = "pretrained"
 TRANSLATION: dict[str, MethodConfig] = {
     **{name: LINEUP[name] for name in ("uniform", "trusted-only", "trusted-mixed", "l2t-data")},
     **{name: LINEUP[name] for name in ("meta-weight-net", "deep-linear")},
-    "deep": LINEUP["deep-agreement"],
+    "deep": methods.DeepConfig(**OF_PAIRS),
 }
 """What `all` means for translation; every other row that makes sense of pairs can be named."""
 

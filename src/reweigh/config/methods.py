@@ -213,7 +213,8 @@ class DeepConfig(Section):
     """Hidden layers of the mlp teacher (paper: 0, 1 and 2); the others do not use it."""
 
     features: tuple[Feature, ...] = Field(default=("I0", "M0"), min_length=1, strict=False)
-    """I0 input of the last layer, I1–I3 pooled maps of 8, 16, 32 px, M0 label, M1 progress."""
+    """I0 input of the last layer, I1–I3 pooled maps of 8, 16, 32 px, M0 label, M1 progress; for
+    linear, mlp and interaction: the other teachers have features of their own."""
 
     every: Count = 5
     """K: student steps per teacher step. Our choice; the paper has 20, too seldom for short runs."""
@@ -240,8 +241,9 @@ class DeepConfig(Section):
     trusted_batch: Count = 128
     """Trusted samples per meta-gradient. Our choice: the whole set of 5,000 would cost 39 steps."""
 
-    trajectory: Literal["auto", "kept", "snapshots", "reversal"] = "auto"
-    """How past steps are revisited: kept graphs, snapshots, reversal (paper); auto by memory."""
+    trajectory: Literal["auto", "kept", "snapshots", "reversal", "finite"] = "auto"
+    """How past steps are revisited: kept graphs, snapshots, reversal (paper); auto by memory. finite
+    takes differences of first derivatives, an approximation where second ones are missing."""
 
     @model_validator(mode="after")
     def _looks_back_within_reach(self) -> Self:

@@ -81,7 +81,7 @@ class TrainingConfig(OptimiserConfig):
     """Samples per step; their weights sum to 1."""
 
     augment: Literal["auto", "none", "crop-flip"] = "auto"
-    """Pad-crop-flip of images; auto: for CIFAR only."""
+    """Shifts and mirrors of images; auto: for colour images, not for grey ones."""
 
     channels_last: bool = False
     """Images in channels_last memory format."""

@@ -12,10 +12,11 @@ our choices. The paper then fine-tunes under a teacher with momentum SGD at 1e-3
     schedule = "constant"
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from reweigh.config.methods import DeepConfig, MethodConfig
 from reweigh.config.run import Common
 from reweigh.config.section import Section
 from reweigh.config.training import OptimiserConfig
@@ -27,6 +28,9 @@ REFUSED = {
     "mentornet": "its mentor was made for losses of classes, and learns from labels",
 }
 """Methods that make no sense of sentence pairs, and why."""
+
+OF_PAIRS: dict[str, Any] = {"teacher": "agreement", "teacher_lr": 0.01}
+"""What `deep` means where there are no classes."""
 
 
 def _mask_noise(text: str) -> str:
@@ -167,9 +171,27 @@ class TranslationConfig(Common):
     training: TranslationTraining = TranslationTraining()
     """How it is optimised."""
 
+    method: MethodConfig = DeepConfig(**OF_PAIRS)
+    """Who weighs the pairs; `name` chooses the method, the other keys are its own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _teacher_of_pairs(cls, values: Any) -> Any:
+        """`deep` without a teacher means ours for pairs; that for classes corrects losses of classes."""
+        method = values.get("method", {}) if isinstance(values, dict) else None
+        if not isinstance(method, dict) or method.get("name", "deep") != "deep":
+            return values
+        given = {} if "teacher" in method else OF_PAIRS
+        return {**values, "method": {"name": "deep", **given, **method}}
+
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
-        why = REFUSED.get(self.method.name)
-        if why is not None:
-            raise ValueError(f"method {self.method.name} cannot weigh sentence pairs: {why}")
+        method = self.method
+        if (why := REFUSED.get(method.name)) is not None:
+            raise ValueError(f"method {method.name} cannot weigh sentence pairs: {why}")
+        if isinstance(method, DeepConfig) and method.teacher in ("posterior", "margin"):
+            raise ValueError(
+                f"method.teacher = {method.teacher!r} needs classes; for sentence pairs there are "
+                "agreement, interaction, linear and mlp"
+            )
         return self

@@ -100,24 +100,30 @@ def _plain_texts(path: Path) -> NDArray[np.str_]:
 
 
 def _ids(texts: NDArray[np.str_], counted: Samples, path: Path) -> Indices:
-    """Ids written as numbers, or as the names of samples."""
+    """Ids written as the names of samples or, where none of them is a name, as numbers.
+
+    Never as both: where the names are numbers themselves, one wrong name would make numbers of all.
+    """
     if (twice := repeated(texts)) is not None:
         raise DataError(f"{path} names {twice!r} twice; once is enough.")
-    if counted.names is not None and np.isin(texts, counted.names).all():
-        order = np.argsort(counted.names, kind="stable")
-        return counted.ids[order[np.searchsorted(counted.names, texts, sorter=order)]]
     names = np.empty(0, np.str_) if counted.names is None else counted.names
-    wrong = [text for text in texts[~np.isin(texts, names)].tolist() if not _is_number(text)]
-    if wrong:
-        example = f" such as {str(names[0])!r}" if len(names) else ""
-        raise DataError(
-            f"{path}: id {wrong[0]!r} is neither a number nor a sample's name{example}."
-        )
-    return texts.astype(np.int64)
+    named = np.isin(texts, names)  # (m,)
+    if named.any():
+        _refuse(texts[~named], f"is no sample's name, and {str(texts[named][0])!r} is one", path)
+        order = np.argsort(names, kind="stable")
+        return counted.ids[order[np.searchsorted(names, texts, sorter=order)]]
+    numbers = np.asarray([int(text) if text.isdecimal() else -1 for text in texts.tolist()])
+    example = f" such as {str(names[0])!r}" if len(names) else ""
+    known = f"neither a sample's number ({counted.ids.min()} … {counted.ids.max()})"
+    wrong = ~np.isin(numbers, counted.ids)  # (m,)
+    _refuse(texts[wrong], f"is {known} nor a sample's name{example}", path)
+    return numbers.astype(np.int64)
 
 
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
+def _refuse(wrong: NDArray[np.str_], why: str, path: Path) -> None:
+    if len(wrong):
+        more = f" ({len(wrong)} such ids)" if len(wrong) > 1 else ""
+        raise DataError(f"{path}: id {str(wrong[0])!r} {why}{more}.")
 
 
 def _replace(train: Samples, ids: Indices, numbers: Labels) -> Labels:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from reweigh import signals
 from reweigh.data.cautions import cautions
 from reweigh.data.labels import read_ids, read_labels
 from reweigh.data.long_tail import long_tail
@@ -22,7 +23,6 @@ from reweigh.data.sources import load
 from reweigh.data.splits import per_class, proportional
 from reweigh.data.trusted import split_trusted, with_trusted_in_train
 from reweigh.errors import DataError, UsageError
-from reweigh.training import signals
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,16 @@ class Samples:
         """The same samples under other labels."""
         return Samples(self.inputs, labels, self.ids, self.names)
 
+    def called(self) -> NDArray[np.str_] | NDArray[np.int64]:
+        """What files of labels, of trusted and of dropped samples call each one, (n,).
+
+        Its name, if no other has it, else its number: where names are numbers themselves, a
+        number would be taken for a name.
+        """
+        if self.names is None or len(np.unique(self.names)) < len(self.names):
+            return self.ids
+        return self.names
+
     def content_hashes(self) -> Hashes:
         """A 64-bit hash of each input's bytes, labels left out: equal inputs, equal hashes.
 

@@ -1,18 +1,20 @@
 """A table written to disk: `.csv` that no spreadsheet takes for formulas, or `.parquet`."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from numpy.typing import NDArray
 
+from reweigh import signals
 from reweigh.errors import DataError, UsageError
-from reweigh.training import signals
-from reweigh.training.replacing import replacing
+from reweigh.replacing import replacing
 
 CHUNK = 100_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 Columns = Callable[[slice], dict[str, NDArray[Any]]]
 """The columns of some rows, by name and in order."""
@@ -32,8 +34,11 @@ def write_columns(columns: Columns, size: int, path: Path) -> None:
 
 
 def inert(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: an apostrophe stands before = + - @."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    """A text that no spreadsheet takes for a formula: an apostrophe stands before = + - @.
+
+    Plain numbers stay: −1 and +1 are common classes, and harmless.
+    """
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def _parts(size: int) -> Iterator[slice]:

@@ -75,7 +75,6 @@ class Setting:
     """What a teacher may look at by the paper's names: I0 … I3, M0, M1."""
     steps: int
     """All steps of the run."""
-    epochs: int
     right: Tensor | None
     """(N,) bool by sample id: is the label right? None where nobody knows."""
     seed: int

@@ -66,16 +66,14 @@ class GoldLossCorrection(Method):
     @torch.no_grad()
     def _asked(self, setting: Setting) -> Tensor:
         """Ĉ, (C, C); a class without trusted samples is taken to be right."""
-        size = min(CHUNK, self.trusted)
-        device = next(setting.student.parameters()).device
-        sums = torch.zeros(setting.classes, setting.classes, device=device)
-        for number in range(self.trusted // size):
-            x, y = setting.trusted(number, size)
-            with evaluating(setting.student):
-                p = setting.logits(setting.student, (x, y)).softmax(1)  # (n, C)
-            sums.index_add_(0, y, p.to(sums.dtype))
+        x, y = setting.trusted(0, self.trusted)
+        sums = torch.zeros(setting.classes, setting.classes, device=y.device)
+        with evaluating(setting.student):
+            for part, labels in zip(x.split(CHUNK), y.split(CHUNK), strict=True):
+                p = setting.logits(setting.student, (part, labels)).softmax(1)  # (n, C)
+                sums.index_add_(0, labels, p.to(sums.dtype))
         seen = sums.sum(1, keepdim=True)  # (C, 1): p sums to 1
-        return torch.where(seen > 0, sums / seen, torch.eye(len(sums), device=device))
+        return torch.where(seen > 0, sums / seen, torch.eye(len(sums), device=y.device))
 
     def state_dict(self) -> dict[str, Any]:
         """Ĉ, once it is known."""

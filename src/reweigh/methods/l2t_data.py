@@ -33,12 +33,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.hashed_draws import random_bits
 from reweigh.methods.base import Method, Setting, Trial
 from reweigh.reweigher import Reweigher
 from reweigh.seen import Seen, Tap
 from reweigh.teachers import Teacher
 from reweigh.teachers.features import labels_of, margin
-from reweigh.training.augment import random_bits
 from reweigh.typing import Weights
 
 _STREAM = 0x4B454550  # parts these draws from those of the augmentation under the same seed

@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from reweigh.config.methods import MentorNetConfig
+from reweigh.hashed_draws import random_bits
 from reweigh.methods.base import Method, Setting
 from reweigh.methods.mentor_lessons import Lessons, PredefinedLessons, TrustedLessons
 from reweigh.moment import Moment
@@ -31,7 +32,6 @@ from reweigh.reweigher import Reweigher
 from reweigh.seen import Seen
 from reweigh.teachers import Teacher
 from reweigh.teachers.mentor import EPOCHS, Mentor, educate
-from reweigh.training.augment import random_bits
 from reweigh.typing import Weights
 
 _EARLY = 0.17  # share of the run with early dropout: "0.5 for 17 epochs" of 100

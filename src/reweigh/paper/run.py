@@ -8,9 +8,9 @@ from reweigh.errors import UsageError
 from reweigh.paper.cell import Cell, Recipe, Scale
 from reweigh.paper.plan import Place, runs_of, waves
 from reweigh.paper.result import Result, read_result
+from reweigh.replacing import write_atomically
 from reweigh.training.compare import compare
 from reweigh.training.progress import Progress
-from reweigh.training.replacing import write_atomically
 
 MARK = "paper.json"
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reweigh import signals
 from reweigh.errors import UsageError
+from reweigh.replacing import replacing
 from reweigh.report.charts import Chart
 from reweigh.report.write import Report
-from reweigh.training import signals
-from reweigh.training.replacing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

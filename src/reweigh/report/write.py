@@ -8,11 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from reweigh import __version__
+from reweigh import __version__, signals
 from reweigh.audit.run import Audit, audit_run
 from reweigh.audit.table import write_table
 from reweigh.config import RunConfig
 from reweigh.errors import UsageError
+from reweigh.replacing import write_atomically
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
 from reweigh.report.evidence import LONGEST, Texts, texts_of
@@ -21,9 +22,7 @@ from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.suspects import suspects
 from reweigh.report.words import shown
-from reweigh.training import signals
 from reweigh.training.measures import Measure, measure_of
-from reweigh.training.replacing import write_atomically
 from reweigh.training.run import settings_of
 
 INDEX = "index.html"

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from reweigh.data.places import cache_folder
 from reweigh.errors import ReweighError
+from reweigh.replacing import write_atomically
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus, HeldOut, Ragged
 from reweigh.text.problem import TranslationProblem
-from reweigh.training.replacing import write_atomically
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from reweigh.errors import CheckpointError
+from reweigh.replacing import write_atomically
 from reweigh.text.bpe import Bpe, Merge, join
 from reweigh.text.tokenise import detokenise, tokenise
 from reweigh.text.vocabulary import MASK, SPECIALS, Vocabulary
-from reweigh.training.replacing import write_atomically
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from typing import Protocol
 
 import numpy as np
 
+from reweigh import signals
 from reweigh.data.seeds import generator
 from reweigh.errors import DataError
 from reweigh.text.codec import TextForm
 from reweigh.text.parts import Part, of_plausible_length, without_copies
 from reweigh.text.sources import Texts
 from reweigh.text.tokenise import refuse_tokenised
-from reweigh.training import signals
 
 _MOST, _LARGEST_SHARE = 1000, 0.1
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from reweigh import signals
 from reweigh.data.seeds import generator
 from reweigh.errors import UsageError
 from reweigh.text import cache
@@ -28,7 +29,6 @@ from reweigh.text.parts import Part
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.sources import find_texts
 from reweigh.text.vocabulary import Vocabulary
-from reweigh.training import signals
 
 _FORM = 1
 """Raised whenever the same settings come to give other numbers: old caches are then not used."""

@@ -7,7 +7,7 @@ order of the alphabet: the same text gives the same numbers.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from reweigh.errors import CheckpointError, DataError
+from reweigh.errors import DataError
 
 PAD, BEGIN, END, UNKNOWN, MASK = range(5)
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>", "<MASK>")
@@ -48,12 +48,3 @@ class Vocabulary:
             if number not in (PAD, BEGIN):
                 pieces.append(self.symbols[number])
         return pieces
-
-    def check_fits(self, rows: int) -> None:
-        """Raise a `CheckpointError` unless an embedding has one row for each symbol."""
-        if rows != len(self):
-            raise CheckpointError(
-                f"The vocabulary has {len(self):,} symbols and the checkpoint's embedding "
-                f"{rows:,} rows; they belong to different runs: use the vocabulary in the "
-                f"checkpoint's own run folder."
-            )

@@ -31,8 +31,8 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 from torch.serialization import default_restore_location
 
-from reweigh.errors import CheckpointError
-from reweigh.training.replacing import sync_folder, write_through
+from reweigh.errors import CheckpointError, UnwritableError
+from reweigh.replacing import sync_folder, write_through
 
 log = logging.getLogger("reweigh")
 
@@ -82,7 +82,7 @@ class Checkpoints:
     ) -> None:
         """Write one, then remove all but the last two; what is there stays if this fails."""
         beside = self.folder / f"{_name(step)}.tmp-{os.getpid()}"
-        files = {MODEL: _packed(student), STATE: _pickled(state)}
+        files = {MODEL: packed(student), STATE: _pickled(state)}
         try:
             self.folder.mkdir(exist_ok=True)  # and nothing above it: a deleted run stays deleted
             beside.mkdir()
@@ -93,7 +93,7 @@ class Checkpoints:
             self._give_name(beside, step)
         except OSError as error:
             shutil.rmtree(beside, ignore_errors=True)
-            raise CheckpointError(
+            raise UnwritableError(
                 f"Cannot write a checkpoint into {self.folder}: {error.strerror}; the ones before "
                 "it are intact: make room or give write permission, then continue the run."
             ) from error
@@ -170,7 +170,7 @@ def _name(step: int) -> str:
     return f"step_{step:08d}"
 
 
-def _packed(tensors: dict[str, Tensor]) -> bytes:
+def packed(tensors: dict[str, Tensor]) -> bytes:
     """Copied, because safetensors refuses tied parameters, which share their memory."""
     return save_tensors(
         {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}

@@ -11,18 +11,24 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from reweigh import __version__
+from reweigh import __version__, signals
 from reweigh.clusters.workers import Workers, failure, hired
 from reweigh.config import Settings
 from reweigh.config.lineup import PRETRAINED, folder_name
 from reweigh.distributed.launch import launched
-from reweigh.errors import CheckpointError, InterruptedRun, ReweighError, UsageError
-from reweigh.training import signals
+from reweigh.errors import (
+    CheckpointError,
+    InterruptedRun,
+    ReweighError,
+    UnwritableError,
+    UsageError,
+)
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, read_record, read_status
+from reweigh.training.tasks import forget_problems
 
 Named = tuple[str, Settings]
 Ended = tuple[str, Settings, ReweighError | None]
@@ -165,7 +171,11 @@ def _check_workers(workers: Workers, cluster: str, folder: Path) -> None:
 
 
 def _one_elsewhere(name: str, config: Settings, folder: Path, stop: Path) -> Ended:
-    """One run on a cluster: it stops when the table does; its worker's signals are the cluster's."""
+    """One run on a cluster: it stops when the table does; its worker's signals are the cluster's.
+
+    The worker may have outlived a table before this one, and the files it had read.
+    """
+    forget_problems()
     with signals.following(stop):
         return _one(name, config, folder, SilentProgress(), stop)
 
@@ -186,11 +196,16 @@ def _one(name: str, config: Settings, folder: Path, progress: Progress, stop: Pa
 
 
 def _begin_or_go_on(config: Settings, home: Path, progress: Progress) -> None:
-    """Go on with an interrupted run; one that failed, or has no usable checkpoint, starts again."""
+    """Go on with an interrupted run; one that failed, or has no usable checkpoint, starts again.
+
+    It goes on with the threads that it began with, whatever this command would give a new one.
+    """
     if read_status(home) in ("running", "interrupted"):
         try:
-            resume(home, progress, threads=config.threads)
+            resume(home, progress, threads=read_record(home / "env.json").get("threads"))
             return
+        except UnwritableError:
+            raise
         except CheckpointError as error:
             progress.note(f"{home.name} starts again: {error}")
     _clear(home)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from reweigh import signals
 from reweigh.distributed.group import gathered, own_part, world
 from reweigh.evaluating import evaluating
-from reweigh.training import signals
 from reweigh.training.pool import Pool
 
 CHUNK = 1000

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from reweigh.data.encoding import Encoding
 from reweigh.data.samples import Kind, Problem
 from reweigh.errors import CheckpointError, DataError
+from reweigh.replacing import write_atomically
 from reweigh.training.images import Images, Normalisation
-from reweigh.training.replacing import write_atomically
 from reweigh.training.rows import Rows
 from reweigh.training.run_folder import read_record
 

@@ -12,7 +12,7 @@ from reweigh.training.run import set_up_torch, settings_of
 from reweigh.training.start import load_student
 from reweigh.training.tasks.translation import VOCABULARY, build_translator
 from reweigh.training.translating import sources_alone, translations
-from reweigh.training.workshop import choose_device
+from reweigh.training.workshop import device_after
 
 
 class Interpreter:
@@ -32,7 +32,7 @@ class Interpreter:
                 f"{folder} is a run of task = {config.task!r}, which cannot translate."
             )
         set_up_torch(config.model_copy(update={"threads": threads or config.threads}))
-        self.device = choose_device(device or config.device)
+        self.device = device_after(config.device, device)
         self.codec = Codec.load(folder / VOCABULARY)
         self.student = build_translator(config, len(self.codec.vocabulary)).to(self.device)
         load_student(self.student, folder / f"{'model' if last else 'best'}.safetensors")

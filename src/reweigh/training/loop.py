@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from reweigh import signals
 from reweigh.distributed.gathering import own_part_of
 from reweigh.distributed.group import same_as_first
 from reweigh.errors import InterruptedRun
-from reweigh.training import signals
 from reweigh.training.progress import Progress, SilentProgress, stretch
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.spikes import SpikeWatch

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from reweigh.config import RunConfig
 from reweigh.data.readers.unlabelled import Reader, Unlabelled
 from reweigh.errors import UsageError
-from reweigh.evaluating import evaluating
-from reweigh.training import signals
-from reweigh.training.evaluate import CHUNK
+from reweigh.training.evaluate import probabilities
 from reweigh.training.inputs import Inputs
+from reweigh.training.pool import Pool
 from reweigh.training.run import settings_of
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import build_classifier, forward_under
-from reweigh.training.workshop import choose_device
+from reweigh.training.workshop import device_after
 
 
 class Predictor:
@@ -44,7 +43,7 @@ class Predictor:
             raise UsageError(f"{folder} is a translation run; use reweigh translate {folder}.")
         self.config = config
         self.inputs = Inputs.load(folder)
-        self.device = choose_device(device or config.device)
+        self.device = device_after(config.device, device)
         self.student = build_classifier(config, self.inputs).to(self.device)
         load_student(self.student, folder / f"{'model' if last else 'best'}.safetensors")
         self.student.eval()
@@ -60,17 +59,11 @@ class Predictor:
         size, encoding = self.config.data.image_size, self.inputs.encoding
         return Reader(self.inputs.kind, shape[-1] if image else None, size, encoding)(Path(path))
 
-    @torch.no_grad()
     def probabilities(self, samples: NDArray[Any] | Path | str) -> NDArray[np.float32]:
         """p(k | x) of every sample, (n, K): of an array, or of what `read` finds."""
         array = samples if isinstance(samples, np.ndarray) else self.read(samples).inputs
         t = self.config.training
         x = self.inputs.placed(array, device=self.device, channels_last=t.channels_last)
+        unknown = torch.zeros(len(x), dtype=torch.int64, device=self.device)
         forward = forward_under(t.bf16, self.device)
-        parts = []
-        with evaluating(self.student):
-            for positions in torch.arange(len(x)).split(CHUNK):
-                signals.check()
-                p = forward(self.student, x.batch(positions, train=False)).softmax(1)
-                parts.append(p.cpu().numpy())
-        return np.concatenate(parts)
+        return probabilities(self.student, Pool(x, unknown), forward).cpu().numpy()

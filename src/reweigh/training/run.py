@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
 
+from reweigh import signals
 from reweigh.config import Settings, read_config, run_id
 from reweigh.distributed.group import any_of, from_first, rank, together
 from reweigh.distributed.launch import joined, lost_told
 from reweigh.errors import DivergedError, InterruptedRun, UsageError
 from reweigh.methods import AnyProblem, method_for
-from reweigh.training import signals
+from reweigh.replacing import write_atomically
+from reweigh.training.checkpoint import packed
 from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
 from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.noise_found import noise_auroc
 from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
-from reweigh.training.replacing import write_atomically
 from reweigh.training.result import RESULT, RunResult
 from reweigh.training.run_folder import RunFolder, read_record, read_status
 from reweigh.training.shared_weights import SharedWeights
@@ -204,7 +204,7 @@ def _save(state: dict[str, Any], path: Path) -> None:
     """Tensors to safetensors, whole or not at all; by the first process."""
     if rank() > 0:
         return
-    write_atomically(path, save({name: value.contiguous() for name, value in state.items()}))
+    write_atomically(path, packed(state))
 
 
 def _note_few_lessons(shop: Workshop, progress: Progress) -> None:

@@ -33,9 +33,15 @@ from types import TracebackType
 from typing import Any, Literal, Self, TextIO
 
 from reweigh.config import Settings, run_id, to_toml
-from reweigh.errors import CheckpointError, DataError, InterruptedRun, UsageError
+from reweigh.errors import (
+    CheckpointError,
+    DataError,
+    InterruptedRun,
+    UnwritableError,
+    UsageError,
+)
+from reweigh.replacing import replacing, write_atomically
 from reweigh.training.environment import environment
-from reweigh.training.replacing import replacing, write_atomically
 
 Status = Literal["running", "done", "interrupted", "failed"]
 _DISK = {
@@ -157,14 +163,14 @@ class RunFolder:
         word: Status = "done" if error is None else "interrupted" if stopped else "failed"
         self.status(word, "" if error is None else f"{type(error).__name__}: {error}")
 
-    def _disk_trouble(self, error: BaseException | None) -> CheckpointError | None:
+    def _disk_trouble(self, error: BaseException | None) -> UnwritableError | None:
         """The sentence for an error of the disk below this folder; None for any other error."""
         if not isinstance(error, OSError) or error.errno not in _DISK:
             return None
         named = error.filename  # nobody says the name when a write fails
         if isinstance(named, str) and not Path(named).is_relative_to(self.path):
             return None
-        return CheckpointError(
+        return UnwritableError(
             f"Cannot write into {self.path}: {_why(error)}; what was saved before is intact: make "
             "room or give write permission, then continue the run."
         )

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from reweigh import signals
 from reweigh.config.translation import TranslationTraining
 from reweigh.decoding.beam import Beam, translate
 from reweigh.evaluating import evaluating
@@ -15,7 +16,6 @@ from reweigh.text.bleu import Bleu, bleu
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus, HeldOut, Ragged
 from reweigh.text.token_batches import in_order
-from reweigh.training import signals
 
 Scores = dict[str, Bleu]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reweigh.errors import DataError
-from reweigh.training.replacing import sync_folder
+from reweigh.replacing import sync_folder
 
 CHUNK = 1 << 20  # samples held in memory by the passes over all of them
 _PENDING = 64  # batches gathered on their device before one transfer
@@ -103,11 +103,6 @@ class WeightStore:
     def epoch(self, epoch: int) -> NDArray[np.float32]:
         """The weights (N,) of one epoch, read from disk only where they are looked at."""
         return _mapped(self._file(epoch), "r", self.size)
-
-    def history(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The weights (epochs, n) of some samples over all complete epochs."""
-        rows = [self.epoch(epoch)[ids] for epoch in self.epochs()]
-        return np.stack(rows) if rows else np.empty((0, len(ids)), np.float32)
 
     def mean(self, last: int) -> NDArray[np.float32]:
         """The mean weight (N,) over the last epochs in which a sample was seen; NaN if in none."""

@@ -52,7 +52,6 @@ class Workshop:
             layers=self.task.layers,
             feature=self.task.feature,
             steps=self.steps,
-            epochs=self.epochs,
             right=self.task.right,
             seed=self.config.seed,
             clip_norm=self.config.training.clip_norm,
@@ -63,13 +62,21 @@ def choose_device(name: str) -> torch.device:
     """`auto` takes the first GPU, else the CPU."""
     if name == "auto":
         return torch.accelerator.current_accelerator() or torch.device("cpu")
-    found = devices()
-    if not any(device == name or device.startswith(f"{name}:") for device in found):
+    if not _is_here(name):
         raise UsageError(
-            f"device = {name!r}, but torch can use only {', '.join(found)} here; "
+            f"device = {name!r}, but torch can use only {', '.join(devices())} here; "
             "give one of these, or auto"
         )
     return torch.device(name)
+
+
+def device_after(run: str, asked: str | None = None) -> torch.device:
+    """For what comes after a run: the device asked for, else the run's if it is here, else any."""
+    return choose_device(asked or (run if _is_here(run) else "auto"))
+
+
+def _is_here(name: str) -> bool:
+    return any(device == name or device.startswith(f"{name}:") for device in devices())
 
 
 def optimizer_for(student: nn.Module, t: OptimiserConfig) -> Optimizer:

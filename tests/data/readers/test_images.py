@@ -67,6 +67,14 @@ def test_an_unreadable_image_is_named(tmp_path, content):
         load(str(tmp_path))
 
 
+def test_sixteen_bits_are_refused_not_clipped(tmp_path):
+    tree(tmp_path)
+    deep = np.linspace(0, 65535, 30).reshape(6, 5).astype(np.uint16)
+    Image.fromarray(deep).save(tmp_path / "train" / "cat" / "deep.png")
+    with pytest.raises(DataError, match=r"deep\.png has more than 8 bits a pixel .*I;16"):
+        load(str(tmp_path))
+
+
 def test_an_empty_folder_and_an_unknown_class_are_refused(tmp_path):
     with pytest.raises(DataError, match="no images in sub-folders"):
         load(str(tmp_path))

@@ -16,7 +16,7 @@ from reweigh.training.progress import SilentProgress
 from reweigh.training.result import BleuResult
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import read_metrics
-from reweigh.training.tasks import prepared
+from reweigh.training.tasks import prepared, translation
 from reweigh.training.workshop import Workshop
 
 AGREEMENT = ("method.name=deep", "method.teacher=agreement", "method.teacher_lr=0.01")
@@ -131,6 +131,17 @@ def test_a_pass_has_every_pair_once_and_always_as_many_steps(toy_text: Path) -> 
     for batches in passes:
         assert sorted(np.concatenate([b.numpy() for b in batches])) == list(range(task.size))
     assert task.tokens(passes[0][0]) == int((task.batch(passes[0][0], 0)["target_out"] != 0).sum())
+
+
+def test_a_batch_with_fewer_pairs_than_processes_is_refused_before_the_first_step(
+    toy_text: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(translation, "world", lambda: 10_000)
+    with pytest.raises(
+        UsageError, match=r"fewer than the 10000 processes; change training\.max_tokens"
+    ):
+        train(toy(toy_text), tmp_path / "run", SilentProgress())
+    assert not (tmp_path / "run").exists()
 
 
 def test_another_seed_of_the_text_is_another_text(tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def _load(path: Path, image_size: int | None, channels: int | None) -> NDArray[n
         ) from None
     try:
         with Image.open(path) as image:
+            _refuse_deep(image.mode, path)
             grey = channels == 1 or image.mode in {"1", "L"}
             plain = image.convert("L" if grey else "RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
@@ -110,3 +111,12 @@ def _load(path: Path, image_size: int | None, channels: int | None) -> NDArray[n
     if image_size is not None:
         plain = plain.resize((image_size, image_size), Image.Resampling.BILINEAR)
     return np.asarray(plain)
+
+
+def _refuse_deep(mode: str, path: Path) -> None:
+    """Pillow clips 16 bits to 8: all that is not black would become white."""
+    if mode.startswith(("I", "F")):
+        raise DataError(
+            f"{path} has more than 8 bits a pixel (Pillow's mode {mode}); convert the images to 8 bits, "
+            f"with the range of brightness that matters."
+        )

@@ -60,13 +60,14 @@ function arrange() {
 }
 
 function cell(text) {
-  const inert = /^[=+\-@\t\r\n]/.test(text) ? "'" + text : text;  // no formula for a spreadsheet
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+  const inert = !number && /^[=+\-@\t\r\n]/.test(text) ? "'" + text : text;  // no formula for a spreadsheet
   return '"' + inert.replaceAll('"', '""') + '"';
 }
 
 function download() {
-  const names = ["id", "name", "given", "suggested", "quality", "weight"];
-  const known = ["id", "name", "given_label", "predicted_label", "label_quality", "weight"];
+  const names = ["called", "name", "given", "suggested", "quality", "weight"];
+  const known = ["id", "name", "given_label", "predicted_label", "label_quality", "weight"];  // as in audit.csv
   const head = [...known, ...texts(cards[0], "dt")].map(cell).join(",");
   const rows = Array.from(list.children).filter((card) => !card.hidden)
     .map((card) => [...names.map((name) => card.dataset[name]), ...texts(card)].map(cell).join(","));

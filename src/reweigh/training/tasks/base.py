@@ -5,6 +5,7 @@ it gives the batches of a step, the loss of every sample, and says how good the 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -59,8 +60,13 @@ class Task(ABC):
 
     @staticmethod
     @abstractmethod
-    def prepare(config: Any) -> AnyProblem:
-        """The problem that the settings describe; equal data settings share it."""
+    def spec(config: Any) -> Hashable:
+        """What of the settings the problem depends on."""
+
+    @staticmethod
+    @abstractmethod
+    def prepare(spec: Any) -> AnyProblem:
+        """The problem, read from its files."""
 
     @staticmethod
     @abstractmethod

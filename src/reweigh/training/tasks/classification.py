@@ -1,7 +1,6 @@
 """Classes of images and of table rows: cross-entropy, the error, labels that may be wrong."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +54,14 @@ class Classification(Task):
         self.layers = internal_layers(self.student, sample)
 
     @staticmethod
-    def prepare(config: RunConfig) -> Problem:
-        """The problem of the data section and the seed."""
-        return _prepared(data_spec(config))
+    def spec(config: RunConfig) -> DataSpec:
+        """The data section and the seed."""
+        return data_spec(config)
+
+    @staticmethod
+    def prepare(spec: DataSpec) -> Problem:
+        """Samples with labels."""
+        return prepare(spec)
 
     @staticmethod
     def describe(problem: Problem, chosen: Problem, folder: Path) -> None:
@@ -145,11 +149,6 @@ class Classification(Task):
         mixed = self.size - self.doubtful
         parts = {"train": self.doubtful, "trusted": len(self.trusted), "test": len(self.test)}
         return parts | ({"trusted in the stream": mixed} if mixed else {})
-
-
-@lru_cache(maxsize=4)
-def _prepared(spec: DataSpec) -> Problem:
-    return prepare(spec)
 
 
 def class_feature(

@@ -1,6 +1,5 @@
 """Sentence pairs: a Transformer, mean token loss per pair, BLEU."""
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.config import TranslationConfig
+from reweigh.distributed.group import world
 from reweigh.errors import CheckpointError, UsageError
 from reweigh.methods import Method
 from reweigh.models.token_losses import label_smoothed_losses
@@ -48,7 +48,9 @@ class Translation(Task):
         self.train, self.trusted, self.tests = chosen.train, problem.trusted, problem.tests
         self.size = len(self.train)
         self.target_lengths = self.train.lengths()[1]  # (N,)
-        self.passes = len(self.batches(0))
+        batches = self.batches(0)
+        self.passes = len(batches)
+        _refuse_small(min(map(len, batches)), config.training.max_tokens)
         most = config.training.max_tokens
         self.steps_per_epoch = len(token_batches(problem.train, most, config.seed, 0))
         self.doubtful = min(len(problem.train), self.size)
@@ -57,9 +59,14 @@ class Translation(Task):
         self.student = build_translator(config, len(problem.vocabulary)).to(device)
 
     @staticmethod
-    def prepare(config: TranslationConfig) -> TranslationProblem:
-        """The problem of the data section and the seed."""
-        return _prepared(text_spec(config))
+    def spec(config: TranslationConfig) -> TextSpec:
+        """The data section and the seed."""
+        return text_spec(config)
+
+    @staticmethod
+    def prepare(spec: TextSpec) -> TranslationProblem:
+        """Sentence pairs."""
+        return prepare(spec)
 
     @staticmethod
     def describe(problem: TranslationProblem, chosen: TranslationProblem, folder: Path) -> None:
@@ -146,9 +153,13 @@ class Translation(Task):
         return {"train": self.size, "trusted": len(self.trusted), **tests}
 
 
-@lru_cache(maxsize=4)
-def _prepared(spec: TextSpec) -> TranslationProblem:
-    return prepare(spec)
+def _refuse_small(pairs: int, max_tokens: int) -> None:
+    """The cut into batches is the same in every pass, so a small one is met before the first step."""
+    if pairs < world():
+        raise UsageError(
+            f"Batches of {max_tokens} tokens leave one of {pairs} pairs, fewer than the {world()} "
+            "processes; change training.max_tokens a little, or raise it."
+        )
 
 
 def build_translator(config: TranslationConfig, vocabulary_size: int) -> Transformer:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.faults.fault import in_child
 
+from reweigh import signals
 from reweigh.errors import InterruptedRun
-from reweigh.training import signals
 
 BOTH = (signal.SIGTERM, signal.SIGINT)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from reweigh.training.replacing import replacing, write_atomically
+from reweigh.replacing import replacing, write_atomically
 
 GONE = 2**22 + 1  # above the largest process number of Linux
 
