@@ -30,8 +30,8 @@ def test_a_row_a_sample_on_stdout(run: Path) -> None:
     result = said(run, "--probabilities")
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert [row["name"] for row in rows] == [str(i) for i in range(60)]
-    assert list(rows[0]) == ["name", "predicted_label", "confidence", "p(=yes)", "p(no)"]
+    assert [row["id"] for row in rows] == [str(i) for i in range(60)]
+    assert list(rows[0]) == ["id", "predicted_label", "confidence", "p(=yes)", "p(no)"]
     for row in rows:
         best = max(float(row["p(=yes)"]), float(row["p(no)"]))
         assert float(row["confidence"]) == pytest.approx(best)
@@ -42,8 +42,18 @@ def test_a_table_on_disk(run: Path, tmp_path: Path) -> None:
     result = said(run, "--out", str(tmp_path / "p.parquet"), "--last")
     assert (result.exit_code, result.stdout) == (0, "")
     assert pq.read_table(tmp_path / "p.parquet").column_names == [
-        *("name", "predicted_label", "confidence"),
+        *("id", "predicted_label", "confidence"),
     ]
-    refused = said(run, "--out", str(tmp_path / "p.xlsx"))
+    assert f"60 predictions are in {tmp_path / 'p.parquet'}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("out", "sentence"),
+    [("p.xlsx", "ends in .csv or .parquet"), ("nowhere/p.csv", "there is no folder")],
+)
+def test_a_place_that_cannot_be_written_is_refused_first(
+    out: str, sentence: str, tmp_path: Path
+) -> None:
+    refused = said(tmp_path / "no run", "--out", str(tmp_path / out))
     assert isinstance(refused.exception, UsageError)
-    assert "ends in .csv or .parquet" in str(refused.exception)
+    assert sentence in str(refused.exception)

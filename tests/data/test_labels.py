@@ -3,6 +3,7 @@ import pytest
 
 from reweigh.data.labels import read_ids, read_labels
 from reweigh.data.samples import numbered
+from reweigh.data.table_file import inert
 from reweigh.errors import DataError, UsageError
 
 NAMES = ("cat", "dog", "owl")
@@ -26,6 +27,7 @@ def write(tmp_path, name, text):
         ("l.csv", "label\ndog\ncat\ncat\nowl\nowl\n"),
         ("l.csv", "id,label\n4,owl\n0,1\n2,0\n3,2\n"),
         ("l.csv", "label,id\nowl,a.png\ndog,e.png\ncat,c.png\n"),
+        ("l.csv", "path,label\na.png,owl\ne.png,dog\nc.png,cat\n"),
         ("l.csv", "label,id\nowl,a.png\ncat,d.png\ndog,e.png\ncat,c.png\n"),  # one held out
     ],
 )
@@ -81,6 +83,13 @@ def test_names_that_are_numbers_are_never_taken_for_positions(tmp_path):
     assert table.called().tolist() == ["3", "4", "5", "6", "7"]
     twice = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["a", "a", "b", "c", "d"]))
     assert twice.called().tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_a_table_of_ours_made_harmless_is_read_as_it_was(tmp_path):
+    hostile = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["=a", "-b/1", "'c", "+1", "e"]))
+    written = "\n".join(inert(name) for name in hostile.called().tolist())
+    ids, _ = read_ids(write(tmp_path, "t.csv", f"id\n{written}\n"), hostile)
+    assert ids.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_unknown_form_is_a_usage_error(tmp_path):

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reweigh.data.encoding import Column, Encoding
 from reweigh.data.samples import Source, numbered
 from reweigh.data.trusted import default_number, split_trusted, with_trusted_in_train
 from reweigh.errors import DataError, UsageError
@@ -93,3 +94,12 @@ def test_wrong_requests(tmp_path):
     np.savez(tmp_path / "t.npz", x=[1])
     with pytest.raises(DataError, match="no array 'x_trusted'"):
         split(path=tmp_path / "t.npz")
+
+
+def test_raw_numbers_are_no_trusted_rows_of_a_table(tmp_path):
+    np.savez(tmp_path / "t.npz", x_trusted=np.ones((2, 1)), y_trusted=[0, 1])
+    encoded = replace(SOURCE, encoding=Encoding(columns=(Column(name="a"),)))
+    with pytest.raises(
+        DataError, match="a student sees the columns of a table as its training rows"
+    ):
+        split_trusted(encoded, SOURCE.train, tmp_path / "t.npz", None, 0)

@@ -97,8 +97,47 @@ def test_arrays_of_the_shape_learned_from(tmp_path: Path) -> None:
     assert wrong(predictor, tmp_path / "a.npz", y[50:].astype(str).tolist()) == pytest.approx(error)
     with pytest.raises(DataError, match=r"shape \(3,\), got 4 of shape \(2,\)"):
         predictor.probabilities(x[:4, :2])
-    with pytest.raises(DataError, match="Row 1 holds a value that is not finite"):
+    with pytest.raises(DataError, match="Row 2 holds a value that is not finite"):
         predictor.probabilities(np.where(np.arange(4)[:, None] == 1, np.nan, x[:4]))
+
+
+def test_tensors_and_lists_are_arrays_too(tmp_path: Path) -> None:
+    x, y = np.random.default_rng(3).normal(size=(40, 2)), np.arange(40) % 2
+    np.savez(tmp_path / "a.npz", x_train=x[:30], y_train=y[:30], x_test=x[30:], y_test=y[30:])
+    trained(tmp_path / "run", tmp_path / "a.npz", "method.name=uniform")
+    predictor = Predictor(tmp_path / "run")
+    expected = predictor.probabilities(x)
+    np.testing.assert_array_equal(predictor.probabilities(torch.tensor(x)), expected)
+    np.testing.assert_array_equal(predictor.probabilities(x.tolist()), expected)
+    with pytest.raises(DataError, match="the array has type object"):
+        predictor.probabilities(np.asarray([["a", None]], dtype=object))
+
+
+def test_raw_numbers_are_no_rows_of_a_table(run: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "raw.npz", x=np.ones((2, 4)))
+    for samples in (tmp_path / "raw.npz", np.ones((2, 4))):
+        with pytest.raises(DataError, match="learned from the columns age, city of a table"):
+            Predictor(run).probabilities(samples)
+
+
+def test_texts_that_training_never_saw_are_told(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.CSV").write_text("age,city\n40,Ulm\n41,Oslo\n42,ulm\n")
+    (caution,) = Predictor(run).read(tmp_path / "t.CSV").cautions
+    assert caution.startswith("column 'city': 2 of 3 rows have a text that no training row has")
+    assert "'Oslo'" in caution
+
+
+def test_images_of_another_size_are_named_and_hidden_ones_are_not_there(tmp_path: Path) -> None:
+    root = photos(tmp_path / "photos")
+    trained(tmp_path / "run", root, "method.name=uniform", "student.model=mlp")
+    predictor, new = Predictor(tmp_path / "run"), tmp_path / "new"
+    (new / ".cache").mkdir(parents=True)
+    for name, side in (("a.png", 9), ("b.png", 7), (".cache/c.png", 9)):
+        Image.new("RGB", (side, side)).save(new / name)
+    with pytest.raises(DataError, match=r"b\.png has size \(7, 7\) and the student takes \(9, 9\)"):
+        predictor.read(new)
+    (new / "b.png").unlink()
+    assert predictor.read(new).names.tolist() == ["a.png"]
 
 
 def test_the_students_mode_and_the_global_settings_stay(run: Path, table: Path) -> None:
@@ -122,6 +161,11 @@ def test_a_run_without_its_inputs_or_with_broken_ones(run: Path, tmp_path: Path)
     for name in ("config.toml", "best.safetensors"):
         (tmp_path / name).write_bytes((run / name).read_bytes())
     with pytest.raises(CheckpointError, match=r"inputs.json is missing; train the run again"):
+        Predictor(tmp_path)
+    broken = {"kind": "image", "shape": [9, 9, 3], "class_names": ["a", "b"]}
+    broken["normalisation"] = {"mean": [1.0], "std": [1.0]}
+    (tmp_path / "inputs.json").write_text(json.dumps(broken))
+    with pytest.raises(CheckpointError, match="normalisation is not of 3 channels"):
         Predictor(tmp_path)
     (tmp_path / "inputs.json").write_text('{"kind": "table", "shape": ["x"], "class_names": []}')
     with pytest.raises(CheckpointError, match=r"does not describe a student's inputs \(shape.0"):

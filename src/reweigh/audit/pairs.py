@@ -79,7 +79,10 @@ class PairAudit:
 def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     """Audit the training pairs of the run in `folder`; one pass of its student over them."""
     if not (folder / RESULT).is_file():
-        raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
+        raise UsageError(
+            f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
+            f"resume {folder}"
+        )
     set_up_torch(config)
     problem = prepared(config)
     assert isinstance(problem, TranslationProblem)

@@ -123,7 +123,10 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
 def _config(folder: Path) -> RunConfig:
     config = settings_of(folder)
     if not (folder / RESULT).is_file():
-        raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
+        raise UsageError(
+            f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
+            f"resume {folder}"
+        )
     if not isinstance(config, RunConfig):
         raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
     return config

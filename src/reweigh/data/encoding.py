@@ -71,6 +71,26 @@ class Encoding(BaseModel):
         """(n, d)"""
         return np.concatenate([column(columns) for column in self.columns], axis=1)
 
+    def cautions(self, columns: "Columns") -> list[str]:
+        """Columns with texts that no training row has: the student knows nothing of them."""
+        said = []
+        for column in self.columns:
+            if column.categories is None:
+                continue
+            texts = columns.texts(column.name)
+            new = ~np.isin(texts, column.categories)  # (n,)
+            if new.any():
+                said.append(
+                    f"column {column.name!r}: {new.sum()} of {len(texts)} rows have a text that no "
+                    f"training row has, such as {str(texts[new][0])!r}"
+                )
+        return said
+
+    @property
+    def names(self) -> str:
+        """The columns' names, to be told."""
+        return ", ".join(column.name for column in self.columns)
+
 
 def _categories(texts: NDArray[np.str_], name: str) -> tuple[str, ...]:
     categories = np.unique(texts)

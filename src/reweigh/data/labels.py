@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from reweigh.data.classes import encode
 from reweigh.data.columns import Columns, repeated
 from reweigh.data.samples import Indices, Labels, Samples
+from reweigh.data.table_file import plain
 from reweigh.errors import DataError, UsageError
 
 ID_COLUMNS = ("id", "path", "name")
@@ -66,8 +67,8 @@ def read_ids(
             f"{path} has a column {strange[0]!r}; if it holds corrected labels, call it "
             f"{label_columns[0]!r}, else leave it out."
         )
-    texts = columns.labels(what) if what is not None else None
-    return _ids(columns.texts(who), counted, path), texts
+    texts = _plain(columns.labels(what)) if what is not None else None
+    return _ids(_plain(columns.texts(who)), counted, path), texts
 
 
 def _read(path: Path, counted: Samples) -> tuple[Indices | None, NDArray[np.str_]]:
@@ -75,12 +76,18 @@ def _read(path: Path, counted: Samples) -> tuple[Indices | None, NDArray[np.str_
         return None, _plain_texts(path)
     columns = Columns.read(path)
     if len(columns.names) == 1:
-        return None, columns.labels(columns.names[0])
-    if not {"id", "label"} <= set(columns.names):
+        return None, _plain(columns.labels(columns.names[0]))
+    who = next((name for name in ID_COLUMNS if name in columns.names), None)
+    if who is None or "label" not in columns.names:
         raise DataError(
             f"{path} has the columns {', '.join(columns.names)}; expected id,label or one column."
         )
-    return _ids(columns.texts("id"), counted, path), columns.labels("label")
+    return _ids(_plain(columns.texts(who)), counted, path), _plain(columns.labels("label"))
+
+
+def _plain(texts: NDArray[np.str_]) -> NDArray[np.str_]:
+    """As they were before a table of ours made them harmless for spreadsheets."""
+    return np.asarray([plain(text) for text in texts.tolist()], dtype=np.str_)
 
 
 def _plain_texts(path: Path) -> NDArray[np.str_]:

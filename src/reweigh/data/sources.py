@@ -45,9 +45,9 @@ def _path(path: Path, label_column: str, image_size: int | None) -> Source:
 
     if path.is_dir():
         return images.read_folder(path, image_size)
-    if path.is_file() and path.suffix == ".npz":
+    if path.is_file() and path.suffix.lower() == ".npz":
         return arrays.read(path)
-    if path.is_file() and path.suffix in {".csv", ".parquet"}:
+    if path.is_file() and path.suffix.lower() in {".csv", ".parquet"}:
         return tables.read(path, label_column, image_size)
     near = get_close_matches(str(path), names(), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(names())}."

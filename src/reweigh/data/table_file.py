@@ -22,15 +22,26 @@ Columns = Callable[[slice], dict[str, NDArray[Any]]]
 
 def write_columns(columns: Columns, size: int, path: Path) -> None:
     """Write one row a sample to a `.csv` or `.parquet` file, whole or not at all."""
-    writers = {".csv": _write_csv, ".parquet": _write_parquet}
-    if path.suffix.lower() not in writers:
-        raise UsageError(f"--out is {path}; expected a name that ends in .csv or .parquet.")
+    check_place(path)
     signals.check()
     try:
         with replacing(path) as beside:
-            writers[path.suffix.lower()](columns, size, beside)
+            _WRITERS[path.suffix.lower()](columns, size, beside)
     except OSError as error:
         raise UsageError(f"Cannot write {path}: {error.strerror or error}.") from error
+
+
+def check_place(path: Path) -> None:
+    """Refuse what could not be written, before the work is done."""
+    if path.suffix.lower() not in _WRITERS:
+        raise UsageError(f"--out is {path}; expected a name that ends in .csv or .parquet.")
+    if not path.parent.is_dir():
+        raise UsageError(f"--out is {path}; there is no folder {path.parent}.")
+
+
+def plain(text: str) -> str:
+    """The text that became `text` by `inert`."""
+    return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
 
 
 def inert(text: str) -> str:
@@ -78,4 +89,16 @@ def _write_parquet(columns: Columns, size: int, path: Path) -> None:
             "run `pip install 'reweigh[tables]'`, or name a .csv file."
         ) from None
     whole = columns(slice(0, size))
-    pq.write_table(pa.table({name: pa.array(column) for name, column in whole.items()}), path)
+    pq.write_table(
+        pa.table({name: pa.array(_sound(column)) for name, column in whole.items()}), path
+    )
+
+
+def _sound(column: NDArray[Any]) -> Any:
+    """File names that are no text, as CSV has them, too."""
+    if column.dtype.kind != "U":
+        return column
+    return [text.encode(errors="backslashreplace").decode() for text in column.tolist()]
+
+
+_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}

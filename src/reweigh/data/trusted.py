@@ -88,6 +88,11 @@ def _apart(trusted: Samples, train: Samples, source: Source) -> Samples:
 
 
 def _read_npz(path: Path, source: Source) -> Samples:
+    if source.encoding is not None:
+        raise DataError(
+            f"{path} holds numbers, and a student sees the columns of a table as its training rows "
+            f"encode them; mark the table's trusted rows in a column 'trusted', or list their ids."
+        )
     arrays = read_npz(path)
     if "x_trusted" not in arrays:
         raise DataError(f"{path} has no array 'x_trusted' (it has {', '.join(arrays) or 'none'}).")

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from reweigh.data.encoding import Encoding
 from reweigh.data.samples import Kind, Problem
@@ -35,6 +35,15 @@ class Inputs(BaseModel):
     class_names: tuple[str, ...]
     normalisation: Normalisation | None = None
     encoding: Encoding | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        n = self.normalisation
+        if (self.kind == "image") != (n is not None) or len(self.shape) != (3 if n else 1):
+            raise ValueError(f"kind {self.kind!r} and shape {self.shape} do not go together")
+        if n is not None and not len(n.mean) == len(n.std) == self.shape[-1]:
+            raise ValueError(f"normalisation is not of {self.shape[-1]} channels")
+        return self
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
@@ -90,6 +99,6 @@ def _finite(rows: NDArray[Any]) -> NDArray[Any]:
     wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(wrong):
         raise DataError(
-            f"Row {wrong[0]} holds a value that is not finite ({len(wrong)} such rows)."
+            f"Row {wrong[0] + 1} holds a value that is not finite ({len(wrong)} such rows)."
         )
     return rows

@@ -1,4 +1,4 @@
-"""Predictions as a table: the sample's name, its class, how sure the student is."""
+"""Predictions as a table: what the sample is called, its class, how sure the student is."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -24,7 +24,7 @@ class Predicted:
     def of(cls, predictor: Predictor, samples: Unlabelled, *, each_class: bool) -> Self:
         """What the student says to these samples."""
         classes = np.asarray(predictor.class_names)
-        return cls(samples.names, classes, predictor.probabilities(samples.inputs), each_class)
+        return cls(samples.names, classes, predictor.probabilities(samples), each_class)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -33,7 +33,7 @@ class Predicted:
         """The columns of some rows, by name and in order."""
         p = self.probabilities[part]
         columns = {
-            "name": self.names[part],
+            "id": self.names[part],
             "predicted_label": self.class_names[p.argmax(1)],
             "confidence": p.max(1, initial=0),
         }

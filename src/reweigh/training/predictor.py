@@ -7,11 +7,12 @@ predictor.student                               # the trained nn.Module
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from reweigh.config import RunConfig
 from reweigh.data.readers.unlabelled import Reader, Unlabelled
@@ -23,6 +24,8 @@ from reweigh.training.run import settings_of
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import build_classifier, forward_under
 from reweigh.training.workshop import device_after
+
+Samples: TypeAlias = Unlabelled | Path | str | Tensor | ArrayLike
 
 
 class Predictor:
@@ -47,6 +50,8 @@ class Predictor:
         self.student = build_classifier(config, self.inputs).to(self.device)
         load_student(self.student, folder / f"{'model' if last else 'best'}.safetensors")
         self.student.eval()
+        size, encoding = config.data.image_size, self.inputs.encoding
+        self._reader = Reader(self.inputs.kind, self.inputs.shape, size, encoding)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -55,15 +60,24 @@ class Predictor:
 
     def read(self, path: Path | str) -> Unlabelled:
         """The samples in a folder of images, an image, a table or an `.npz` file, with names."""
-        shape, image = self.inputs.shape, self.inputs.kind == "image"
-        size, encoding = self.config.data.image_size, self.inputs.encoding
-        return Reader(self.inputs.kind, shape[-1] if image else None, size, encoding)(Path(path))
+        return self._reader(Path(path))
 
-    def probabilities(self, samples: NDArray[Any] | Path | str) -> NDArray[np.float32]:
-        """p(k | x) of every sample, (n, K): of an array, or of what `read` finds."""
-        array = samples if isinstance(samples, np.ndarray) else self.read(samples).inputs
+    def probabilities(self, samples: Samples) -> NDArray[np.float32]:
+        """p(k | x) of every sample, (n, K).
+
+        `samples` are what `read` gave, a path to read, or an array or tensor: uint8 images
+        (n, h, w[, c]) or, if the student learned from arrays, rows (n, d).
+        """
+        if isinstance(samples, str | Path):
+            samples = self.read(samples)
+        if not isinstance(samples, Unlabelled):
+            raw = samples.detach().cpu() if isinstance(samples, Tensor) else samples
+            return self._answers(self._reader.array(np.asarray(raw), "the array"))
+        return self._answers(samples.inputs)
+
+    def _answers(self, inputs: NDArray[Any]) -> NDArray[np.float32]:
         t = self.config.training
-        x = self.inputs.placed(array, device=self.device, channels_last=t.channels_last)
+        x = self.inputs.placed(inputs, device=self.device, channels_last=t.channels_last)
         unknown = torch.zeros(len(x), dtype=torch.int64, device=self.device)
         forward = forward_under(t.bf16, self.device)
         return probabilities(self.student, Pool(x, unknown), forward).cpu().numpy()

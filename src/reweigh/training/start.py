@@ -32,7 +32,10 @@ def starting_point(config: Settings, home: Path) -> Path | None:
 def load_student(student: nn.Module, weights: Path) -> None:
     """Put the tensors of a file into the student, if they are its own."""
     if not weights.is_file():
-        raise CheckpointError(f"{weights} is missing; the run did not finish: train it again.")
+        raise CheckpointError(
+            f"{weights} is missing: the run has not finished; go on with it by reweigh resume "
+            f"{weights.parent}"
+        )
     device = next(student.parameters()).device
     try:
         state = load_file(weights, device=str(device))

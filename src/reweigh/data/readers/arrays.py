@@ -53,7 +53,7 @@ def samples_of(
     """The samples in `x_<part>` and `y_<part>`."""
     if f"y_{part}" not in arrays:
         raise DataError(f"{path} has x_{part} but no y_{part}.")
-    inputs, labels = inputs_of(arrays[f"x_{part}"], f"x_{part}", path), arrays[f"y_{part}"]
+    inputs, labels = inputs_of(arrays[f"x_{part}"], f"{path}: x_{part}"), arrays[f"y_{part}"]
     if labels.shape != (len(inputs),):
         raise DataError(
             f"{path}: y_{part} has shape {labels.shape}, expected ({len(inputs)},) as x_{part} has "
@@ -70,14 +70,15 @@ def _kind(inputs: NDArray[Any]) -> Kind:
     return "table" if inputs.ndim == 2 else "image"
 
 
-def inputs_of(inputs: NDArray[Any], name: str, path: Path) -> NDArray[Any]:
+def inputs_of(inputs: NDArray[Any], origin: str) -> NDArray[Any]:
     """An array as a student takes it: uint8 images (n, h, w, c) or a float32 table (n, d)."""
     if inputs.ndim == 2 and inputs.dtype.kind in "iufb":
-        return inputs.astype(np.float32)
+        with np.errstate(over="ignore"):  # infinities are told where samples are checked
+            return inputs.astype(np.float32)
     if inputs.dtype == np.uint8 and inputs.ndim in (3, 4):
         return inputs if inputs.ndim == 4 else inputs[..., None]
     raise DataError(
-        f"{path}: {name} has type {inputs.dtype} and shape {inputs.shape}; expected uint8 images "
+        f"{origin} has type {inputs.dtype} and shape {inputs.shape}; expected uint8 images "
         f"(n, h, w[, c]) or a numeric table (n, d)."
     )
 

@@ -64,32 +64,52 @@ def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | Non
 def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
     """Every image below `folder`'s class sub-folders, with the class's name."""
     classes = sorted(f for f in folder.iterdir() if f.is_dir() and not f.name.startswith("."))
-    paths = [path for f in classes for path in sorted(visible_images(f.rglob("*")))]
+    paths = [path for f in classes for path in sorted(visible_images(f))]
     if not paths:
         raise DataError(f"{folder} has no images in sub-folders (one sub-folder a class).")
     return paths, np.asarray([path.relative_to(folder).parts[0] for path in paths])
 
 
-def visible_images(paths: Iterable[Path]) -> Iterable[Path]:
-    """Files that are images by their ending; Thumbs.db and notes.txt are nobody's samples."""
-    visible = (path for path in paths if path.is_file() and not path.name.startswith("."))
-    return (path for path in visible if path.suffix.lower() in SUFFIXES)
+def visible_images(root: Path) -> Iterable[Path]:
+    """Files below `root` that are images by their ending; Thumbs.db and notes.txt are nobody's samples.
+
+    What a dot hides, a file or a folder, stays hidden.
+    """
+    files = (path for path in root.rglob("*") if path.is_file())
+    shown = (f for f in files if not any(p.startswith(".") for p in f.relative_to(root).parts))
+    return (path for path in shown if path.suffix.lower() in SUFFIXES)
 
 
 def read_images(
-    paths: list[Path], image_size: int | None, channels: int | None = None
+    paths: list[Path], image_size: int | None, like: tuple[int, ...] | None = None
 ) -> NDArray[np.uint8]:
-    """(n, h, w, c); unless `channels` is given there is one only if every image is grey."""
+    """(n, h, w, c), as `like` is (h, w, c).
+
+    Unless it is given, all are of one size, with one channel only if every image is grey.
+    """
+    channels = None if like is None else like[2]
     images = [_load(path, image_size, channels) for path in paths]
+    size = images[0].shape[:2] if like is None else like[:2]
     for image, path in zip(images, paths, strict=True):
-        if image.shape[:2] != images[0].shape[:2]:
-            raise DataError(
-                f"{path} has size {image.shape[:2]} but {paths[0]} has {images[0].shape[:2]}; "
-                f"images must be of one size: set image_size to resize them all."
-            )
+        if image.shape[:2] != size:
+            raise DataError(_other_size(path, image.shape[:2], size, paths[0], like is not None))
     channels = channels or max(1 if image.ndim == 2 else 3 for image in images)
-    shape = (*images[0].shape[:2], channels)
+    shape = (*size, channels)
     return np.stack([np.broadcast_to(i[..., None] if i.ndim == 2 else i, shape) for i in images])
+
+
+def _other_size(
+    path: Path, found: tuple[int, ...], size: tuple[int, ...], first: Path, trained: bool
+) -> str:
+    if trained:
+        return (
+            f"{path} has size {found} and the student takes {size}; resize the image, or train with "
+            f"data.image_size, which resizes all."
+        )
+    return (
+        f"{path} has size {found} but {first} has {size}; images must be of one size: set image_size "
+        f"to resize them all."
+    )
 
 
 def _load(path: Path, image_size: int | None, channels: int | None) -> NDArray[np.uint8]:

@@ -25,6 +25,8 @@ class Unlabelled:
 
     inputs: NDArray[Any]  # (n, h, w, c) uint8 for images, (n, d) float32 for tables
     names: NDArray[np.str_]  # (n,)
+    cautions: tuple[str, ...] = ()
+    """What to know before believing a prediction."""
 
 
 @dataclass(frozen=True)
@@ -32,24 +34,36 @@ class Reader:
     """Reads what one kind of student takes."""
 
     kind: Kind
-    channels: int | None
-    """Of images; None for tables."""
+    shape: tuple[int, ...]
+    """(height, width, channels) of an image, (d,) of a row."""
     image_size: int | None
     encoding: Encoding | None
     """Of a table's columns; None where the student learned from arrays."""
 
     def __call__(self, path: Path) -> Unlabelled:
         """What is in a folder or file."""
+        ending = path.suffix.lower()
         if path.is_dir():
-            files = sorted(visible_images(path.rglob("*")))
+            files = sorted(visible_images(path))
             return self._images(files, [str(file.relative_to(path)) for file in files], path)
         if not path.is_file():
             raise UsageError(f"{str(path)!r} is neither a folder nor a file.")
-        if path.suffix == ".npz":
-            return _numbered(_array(path))
-        if path.suffix in {".csv", ".parquet"}:
+        if ending == ".npz":
+            return _numbered(self.array(_array(path), str(path)))
+        if ending in {".csv", ".parquet"}:
             return self._table(path)
         return self._images([path], [path.name], path)
+
+    def array(self, raw: NDArray[Any], origin: str) -> NDArray[Any]:
+        """Raw images, or rows that are the numbers that the student learned from."""
+        if self.encoding is not None:
+            raise DataError(
+                f"The student learned from the columns {self.encoding.names} of a table, by their "
+                f"names; give a table (.csv, .parquet), not {origin}."
+            )
+        if self.kind == "image" and raw.ndim == 3:
+            raw = raw[..., None]
+        return arrays.inputs_of(raw, origin)
 
     def _images(self, files: list[Path], names: list[str], origin: Path) -> Unlabelled:
         if self.kind != "image":
@@ -60,7 +74,7 @@ class Reader:
         if strange or not files:
             what = f"{strange[0].name} is no image" if strange else "there is no image"
             raise DataError(f"{origin}: {what} ({', '.join(sorted(SUFFIXES))}).")
-        return Unlabelled(read_images(files, self.image_size, self.channels), np.asarray(names))
+        return Unlabelled(read_images(files, self.image_size, self.shape), np.asarray(names))
 
     def _table(self, path: Path) -> Unlabelled:
         columns = Columns.read(path)
@@ -73,18 +87,19 @@ class Reader:
             raise DataError(
                 f"The student learned from arrays, not from a table; give an .npz, not {path}."
             )
-        inputs = self.encoding(columns)
-        names = columns.texts(tables.ID) if tables.ID in columns.names else None
-        return _numbered(inputs) if names is None else Unlabelled(inputs, names)
+        inputs, cautions = self.encoding(columns), tuple(self.encoding.cautions(columns))
+        if tables.ID not in columns.names:
+            return _numbered(inputs, cautions)
+        return Unlabelled(inputs, columns.texts(tables.ID), cautions)
 
 
 def _array(path: Path) -> NDArray[Any]:
     found = arrays.read_npz(path)
     for name in ("x", "x_test", *(found if len(found) == 1 else ())):
         if name in found:
-            return arrays.inputs_of(found[name], name, path)
+            return found[name]
     raise DataError(f"{path} has no array 'x' (it has {', '.join(found) or 'none'}).")
 
 
-def _numbered(inputs: NDArray[Any]) -> Unlabelled:
-    return Unlabelled(inputs, np.arange(len(inputs)).astype(np.str_))
+def _numbered(inputs: NDArray[Any], cautions: tuple[str, ...] = ()) -> Unlabelled:
+    return Unlabelled(inputs, np.arange(len(inputs)).astype(np.str_), cautions)
