@@ -96,3 +96,14 @@ def test_runs_of_different_settings_are_not_averaged(home: Path, tmp_path: Path)
     rows = table(read_runs([first, other, seed]))
     assert sorted(row["seeds"] for row in rows) == [1, 2]
     assert all(row["method"].startswith("uniform (") for row in rows)
+
+
+def test_runs_of_different_data_do_not_compare(home: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(home, tmp_path / "copy"))
+    settings = (copy / "config.toml").read_text()
+    (copy / "config.toml").write_text(settings.replace('"flip:0.4"', '"uniform:0.6"'))
+    with pytest.raises(UsageError, match=r"data\.noise = 'flip:0\.4' and copy has 'uniform:0\.6'"):
+        read_runs([home, copy])
+    relabelled = settings.replace('noise = "flip:0.4"', 'noise = "none"\nlabels = "second.csv"')
+    (copy / "config.toml").write_text(relabelled)
+    assert len(read_runs([home, copy])) == 2

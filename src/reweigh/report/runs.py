@@ -60,8 +60,24 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     """The finished runs in these folders, each a run's own or one that holds several."""
     homes = [home for folder in folders for home in _homes(folder)]
     runs = [_read(home) for home in dict.fromkeys(home.resolve() for home in homes)]
+    _refuse_mixed(runs)
     names = told_apart([run.row for run in runs], [experiment(run.settings) for run in runs])
     return [replace(run, row=name) for run, name in zip(runs, names, strict=True)]
+
+
+def _refuse_mixed(runs: Sequence[Run]) -> None:
+    """Errors on different data do not compare; a second pass has other labels, not other data."""
+    first = tomllib.loads(runs[0].settings)
+    for run in runs[1:]:
+        other = tomllib.loads(run.settings)
+        relabelled = "labels" in first.get("data", {}) or "labels" in other.get("data", {})
+        for key in ("name", "imbalance", "train_limit", *(() if relabelled else ("noise",))):
+            a, b = (settings.get("data", {}).get(key) for settings in (first, other))
+            if a != b:
+                raise UsageError(
+                    f"{runs[0].folder.name} has data.{key} = {a!r} and {run.folder.name} has {b!r}: they "
+                    f"do not compare; make a report of each."
+                )
 
 
 def foremost(runs: Sequence[Run]) -> Run:
@@ -115,7 +131,10 @@ def _spread(values: list[float]) -> Value:
 def _homes(folder: Path) -> list[Path]:
     if (folder / "config.toml").is_file():
         if not (folder / RESULT).is_file():
-            raise UsageError(f"The run in {folder} has not finished: it has no {RESULT}.")
+            raise UsageError(
+                f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
+                f"resume {folder}"
+            )
         return [folder]
     homes = sorted(result.parent for result in folder.glob(f"*/{RESULT}"))
     if not homes:
