@@ -39,6 +39,8 @@ class Audit:
     copies: list[NDArray[np.int64]]
     detection: Detection | None
     look: Look
+    not_judged: dict[str, int]
+    """How many samples of the other parts there are."""
 
     @property
     def estimated_wrong(self) -> int:
@@ -54,6 +56,7 @@ class Audit:
         """For programs: the figures, without the rows."""
         return {
             "samples": len(self.samples),
+            "not_judged": self.not_judged,
             "issues": int(self.is_issue.sum()),
             "estimated_wrong": self.estimated_wrong,
             "conflicting_copies": [self.samples.ids[group].tolist() for group in self.copies],
@@ -117,6 +120,7 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         copies=conflicting_copies(samples.content_hashes(), samples.labels),
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
+        not_judged={"trusted": len(problem.trusted), "test": len(problem.test)},
     )
 
 

@@ -185,7 +185,10 @@ def _second(outcome: dict[str, Any]) -> Any:
 
 def _sentences(summary: dict[str, Any]) -> list[str]:
     n, wrong = summary["samples"], summary["estimated_wrong"]
-    lines = [f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%})."]
+    aside = " and ".join(f"{size:,} {part}" for part, size in summary["not_judged"].items())
+    lines = [
+        f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%}). Not judged: {aside} samples."
+    ]
     if groups := summary["conflicting_copies"]:
         lines.append(f"Equal inputs with different labels: {len(groups):,} groups.")
     if (truth := summary["detection"]) is not None:
