@@ -52,11 +52,16 @@ def test_trusted_losses_are_remembered_for_a_while() -> None:
 
 
 def test_the_interaction_is_bilinear_in_state_and_target() -> None:
-    one, batch = teacher(False), seen([1.0, 1.0])
+    one, batch = teacher(False), seen([1.0, 1.0, 1.0])
     with torch.no_grad():
         one.directions.normal_()
         one.alone.weight.normal_()
-    I, E = batch.states["I"], batch.states["E"]  # noqa: E741
+    assert one(batch).tolist() == [0.5] * 3  # nothing is usual yet
+    one.notice_trusted(batch)
+    I, E = (  # noqa: E741
+        (x - x.mean(0)) / (x.var(0, unbiased=False) + 1e-6).sqrt() / x.shape[1] ** 0.5
+        for x in (batch.states["I"], batch.states["E"])
+    )
     together = torch.einsum("ni,ir,er,ne->n", I, one.basis, one.directions, E)
     alone = torch.cat([I, E], 1) @ one.alone.weight[0] + one.alone.bias
     torch.testing.assert_close(one(batch), (together + alone).sigmoid())
@@ -67,3 +72,22 @@ def test_without_agreement_losses_do_not_matter() -> None:
     one.notice_trusted(seen([1.0, 2.0]))
     assert torch.equal(one(seen([1.0, 2.0])), one(seen([8.0, 3.0])))
     assert not one.scale.requires_grad
+
+
+def test_what_all_sentences_share_has_no_part_in_the_weights() -> None:
+    """One step of Adam on many coordinates must not saturate: the shared part is large in practice."""
+    wide = PairTeacher(Given("I", 256), Given("E", 256), agreement=True)
+    draw = torch.Generator().manual_seed(0)
+    states = {name: 3 + torch.randn(64, 256, generator=draw) for name in ("I", "E")}
+    losses = torch.rand(64, generator=draw)
+    batch = Seen(losses, None, states, Progress())
+    wide.notice_trusted(batch)
+    before = wide(batch).detach()
+    optimizer = torch.optim.Adam(wide.parameters(), lr=0.01)
+    for _ in range(5):
+        optimizer.zero_grad()
+        wide(batch).sum().backward()
+        optimizer.step()
+    after = wide(batch).detach()
+    assert torch.corrcoef(torch.stack([before, after]))[0, 1] > 0.95
+    assert after.std() > 0.8 * before.std()

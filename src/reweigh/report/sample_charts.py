@@ -64,7 +64,9 @@ def _weights(audit: Audit) -> Chart:
     }  # fmt: skip
     known = audit.true_labels is not None
     caption = (
-        "Planted wrong labels should gather on the left." if known else "The audit's issues and the rest."
+        "Planted wrong labels should gather on the left."
+        if known
+        else "The audit's issues and the rest."
     )
     return Chart("weights", "Distribution of the weights", caption, bars, layout)
 

@@ -5,7 +5,10 @@ embedding E. With I the pooled states of the decoder before the projection,
 
 $$ w = \sigma(c\, m + I^\top U V^\top E + a \cdot I + e \cdot E + b), $$
 
-so that the effect of a state depends on what it is said to mean, at rank r.
+so that the effect of a state depends on what it is said to mean, at rank r. Both are standardised by
+the trusted pairs, coordinate by coordinate, and divided by the root of their width: what all
+sentences share has no part in the weights, and one step of Adam on a thousand coordinates moves them
+a little, not to saturation.
 
 m is what the margin to trusted class means is for classes. A state agrees with its word where it
 is near that word's embedding and far from all others; summed over a sentence this *is* the loss, for
@@ -32,6 +35,8 @@ class PairTeacher(Teacher):
     choices. All learned terms but c start at zero, so training starts nearly as plain training.
     """
 
+    follows_trusted = True
+
     def __init__(
         self,
         state: Feature,
@@ -45,7 +50,7 @@ class PairTeacher(Teacher):
         super().__init__()
         self.state, self.label, self.decay = state, label, decay
         self.taps = all_taps((state, label))
-        self.follows_trusted = agreement
+        self.agreement = agreement
         self.basis = nn.Parameter(torch.randn(state.size, rank) / state.size**0.5)  # U
         self.directions = nn.Parameter(torch.zeros(label.size, rank))  # V
         self.alone = nn.Linear(state.size + label.size, 1)
@@ -54,14 +59,31 @@ class PairTeacher(Teacher):
         self.scale = nn.Parameter(torch.tensor(scale), requires_grad=agreement)
         self.trusted: Tensor
         self.register_buffer("trusted", torch.full((2,), torch.nan))  # ℓ̄, s²
+        self.usual: Tensor
+        self.register_buffer("usual", torch.full((2, state.size + label.size), torch.nan))
 
     @torch.no_grad()
     def notice_trusted(self, seen: Seen) -> None:
-        """Move mean and variance towards those of a trusted batch's losses."""
-        losses = seen.losses.to(self.trusted.dtype)
-        fresh = torch.stack([losses.mean(), losses.var(unbiased=False)])
-        old = torch.where(self.trusted.isnan(), fresh, self.trusted)
-        self.trusted.copy_(old.lerp(fresh, 1 - self.decay))
+        """Move means and variances towards those of a trusted batch's losses, states and targets."""
+        self._follow(self.trusted, seen.losses)
+        self._follow(self.usual, self._both(seen))
+
+    def _follow(self, known: Tensor, values: Tensor) -> None:
+        values = values.to(known.dtype)
+        fresh = torch.stack([values.mean(0), values.var(0, unbiased=False)])
+        old = torch.where(known.isnan(), fresh, known)
+        known.copy_(old.lerp(fresh, 1 - self.decay))
+
+    def _both(self, seen: Seen) -> Tensor:
+        dtype = self.basis.dtype
+        return torch.cat([self.state(seen).to(dtype), self.label(seen).to(dtype)], 1)
+
+    def standardised(self, seen: Seen) -> tuple[Tensor, Tensor]:
+        """I (n, d) and E (n, e), with squared lengths of about 1; 0 until trusted pairs were seen."""
+        mean, variance = self.usual
+        both = ((self._both(seen) - mean) / (variance + 1e-6).sqrt()).nan_to_num(0.0)
+        I, E = both.split([self.state.size, self.label.size], 1)  # noqa: E741 (the paper's)
+        return I / self.state.size**0.5, E / self.label.size**0.5
 
     def margin(self, seen: Seen) -> Tensor:
         """(ℓ̄ − ℓ)/s within ±3, (n,); 0 until trusted pairs were seen."""
@@ -71,10 +93,9 @@ class PairTeacher(Teacher):
 
     def forward(self, seen: Seen) -> Weights:
         """σ of the sum, (n,)."""
-        dtype = self.basis.dtype
-        I, E = self.state(seen).to(dtype), self.label(seen).to(dtype)  # noqa: E741 (the paper's)
+        I, E = self.standardised(seen)  # noqa: E741 (the paper's)
         together = ((I @ self.basis) * (E @ self.directions)).sum(1)  # (n,)
         logits = together + self.alone(torch.cat([I, E], 1)).squeeze(1)
-        if self.follows_trusted:
+        if self.agreement:
             logits = logits + self.scale * self.margin(seen)
         return logits.sigmoid()
