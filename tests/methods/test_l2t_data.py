@@ -193,7 +193,6 @@ class Bandit:
             layers={"I0": "0"},
             feature=lambda name: LabelFeature(CLASSES),
             steps=1,
-            epochs=1,
             right=None,
             seed=number,
         )

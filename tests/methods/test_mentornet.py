@@ -57,7 +57,6 @@ def reweigher(config: MentorNetConfig, net: nn.Module | None = None) -> Reweighe
         layers={},
         feature=lambda name: LabelFeature(3),
         steps=STEPS,
-        epochs=10,
         right=None,  # nobody knows
         seed=0,
     )
