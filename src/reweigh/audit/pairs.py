@@ -21,14 +21,13 @@ from reweigh.audit.quality import mean_weights, weight_ranks
 from reweigh.audit.run import weights_of
 from reweigh.config import TranslationConfig
 from reweigh.config.methods import UniformConfig
-from reweigh.errors import DataError, UsageError
+from reweigh.errors import DataError
 from reweigh.methods import method_for
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
-from reweigh.training.result import RESULT
-from reweigh.training.run import set_up_torch
+from reweigh.training.run import refuse_unfinished, set_up_torch
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.translation import Translation
 from reweigh.training.workshop import device_after
@@ -78,11 +77,7 @@ class PairAudit:
 
 def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     """Audit the training pairs of the run in `folder`; one pass of its student over them."""
-    if not (folder / RESULT).is_file():
-        raise UsageError(
-            f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
-            f"resume {folder}"
-        )
+    refuse_unfinished(folder)
     set_up_torch(config)
     problem = prepared(config)
     assert isinstance(problem, TranslationProblem)

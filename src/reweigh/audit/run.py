@@ -18,8 +18,7 @@ from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import DataError, UsageError
 from reweigh.methods import AnyProblem, method_for
-from reweigh.training.result import RESULT
-from reweigh.training.run import set_up_torch, settings_of
+from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
 from reweigh.training.tasks import prepared
 from reweigh.training.weight_store import WeightStore
 
@@ -126,11 +125,7 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
 
 def _config(folder: Path) -> RunConfig:
     config = settings_of(folder)
-    if not (folder / RESULT).is_file():
-        raise UsageError(
-            f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
-            f"resume {folder}"
-        )
+    refuse_unfinished(folder)
     if not isinstance(config, RunConfig):
         raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
     return config

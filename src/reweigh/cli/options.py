@@ -92,6 +92,9 @@ Cluster = Annotated[
         rich_help_panel=_HOW,
     ),
 ]
+Last = Annotated[
+    bool, typer.Option("--last", help="The student of the last epoch, not the best by trusted.")
+]
 AllowDrift = Annotated[
     bool,
     typer.Option(

@@ -26,9 +26,7 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="A column with the probability of each class.")
     ] = False,
-    last: Annotated[
-        bool, typer.Option("--last", help="The student of the last epoch, not the best by trusted.")
-    ] = False,
+    last: options.Last = False,
     device: options.Device = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,

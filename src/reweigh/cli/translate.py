@@ -20,9 +20,7 @@ def translate(
     max_tokens: Annotated[
         int, typer.Option(min=1, help="Padded tokens of a batch: lower it if memory is short.")
     ] = 4096,
-    last: Annotated[
-        bool, typer.Option("--last", help="The student of the last epoch, not the best by trusted.")
-    ] = False,
+    last: options.Last = False,
     device: options.Device = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,

@@ -54,7 +54,7 @@ def read_ids(
     if path.suffix != ".csv":
         return _ids(_plain_texts(path), counted, path), None
     columns = Columns.read(path)
-    who = next((name for name in ID_COLUMNS if name in columns.names), None)
+    who = _id_column(columns)
     if who is None:
         raise DataError(
             f"{path} has no column 'id' (it has {', '.join(columns.names)}); name the samples "
@@ -77,12 +77,16 @@ def _read(path: Path, counted: Samples) -> tuple[Indices | None, NDArray[np.str_
     columns = Columns.read(path)
     if len(columns.names) == 1:
         return None, _plain(columns.labels(columns.names[0]))
-    who = next((name for name in ID_COLUMNS if name in columns.names), None)
+    who = _id_column(columns)
     if who is None or "label" not in columns.names:
         raise DataError(
             f"{path} has the columns {', '.join(columns.names)}; expected id,label or one column."
         )
     return _ids(_plain(columns.texts(who)), counted, path), _plain(columns.labels("label"))
+
+
+def _id_column(columns: Columns) -> str | None:
+    return next((name for name in ID_COLUMNS if name in columns.names), None)
 
 
 def _plain(texts: NDArray[np.str_]) -> NDArray[np.str_]:

@@ -13,6 +13,7 @@ from reweigh.errors import UsageError
 from reweigh.training.comparison import told_apart
 from reweigh.training.measures import Value, measure_of
 from reweigh.training.result import RESULT
+from reweigh.training.run import refuse_unfinished
 from reweigh.training.run_folder import read_metrics, read_record
 
 CEILINGS = ("perfect-weights", "perfect-mixed", "clean-labels")
@@ -130,11 +131,7 @@ def _spread(values: list[float]) -> Value:
 
 def _homes(folder: Path) -> list[Path]:
     if (folder / "config.toml").is_file():
-        if not (folder / RESULT).is_file():
-            raise UsageError(
-                f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
-                f"resume {folder}"
-            )
+        refuse_unfinished(folder)
         return [folder]
     homes = sorted(result.parent for result in folder.glob(f"*/{RESULT}"))
     if not homes:

@@ -84,6 +84,15 @@ def settings_of(folder: Path) -> Settings:
     return read_config(folder / "config.toml")
 
 
+def refuse_unfinished(folder: Path) -> None:
+    """What is said of a run is said of its end."""
+    if not (folder / RESULT).is_file():
+        raise UsageError(
+            f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
+            f"resume {folder}"
+        )
+
+
 def _opened(open_it: Callable[[], RunFolder], path: Path) -> RunFolder:
     """The folder: the first process writes, the others look on, or fail as it fails."""
     homes: list[RunFolder] = []
