@@ -43,6 +43,18 @@ def test_a_finished_stretch_says_how_long_it_took(clock: list[float]) -> None:
     assert out.getvalue() == "epoch 1: 2/2, 0.5 steps/s, took 4.0 s\n"
 
 
+def test_steps_of_an_earlier_process_count_as_done_but_not_in_the_rate(clock: list[float]) -> None:
+    out = io.StringIO()
+    with stretch(PlainProgress(out, every=10.0), "epoch 1", 100, done=60) as bar:
+        clock[0] = 10.0
+        bar.advance(20)
+        clock[0] = 20.0
+        bar.advance(20)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "epoch 1: 80/100, 2.0 steps/s, 10 s left"
+    assert lines[-1] == "epoch 1: 100/100, 2.0 steps/s, took 20.0 s"
+
+
 def test_the_bar_is_drawn_on_a_terminal_and_taken_away_after_an_error() -> None:
     out = Terminal()
     bar = choose_progress(quiet=False, stream=out)

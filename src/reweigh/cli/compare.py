@@ -52,7 +52,7 @@ def compare(
     over seeds, the cost in units of plain training, and how well the weights
     find planted noise. Finished runs are skipped: the same command takes up
     a table that was stopped. A run that fails is listed and stops no other.
-    Methods have settings of their own: a [method] table in CONFIG is not used.
+    Methods have settings of their own: a \\[method] table in CONFIG is not used.
 
     [bold]Examples[/bold]
 

@@ -90,8 +90,7 @@ class Loop:
         """All epochs that are left."""
         shop = self.shop
         shop.student.train()
-        with stretch(self.progress, f"training, {shop.epochs} epochs", shop.steps):
-            self.progress.advance(self.done)
+        with stretch(self.progress, f"training, {shop.epochs} epochs", shop.steps, self.done):
             try:
                 while self.reported < shop.epochs:
                     self.tell(self.epoch(self.reported))

@@ -17,8 +17,8 @@ from rich.progress import Progress as RichBars
 class Progress(Protocol):
     """What a loop tells while it runs: see `stretch` for the usual way."""
 
-    def begin(self, name: str, total: int) -> None:
-        """A stretch of `total` steps starts."""
+    def begin(self, name: str, total: int, done: int = 0) -> None:
+        """A stretch of `total` steps starts, of which an earlier process did `done`."""
         ...
 
     def advance(self, steps: int = 1, **figures: float) -> None:
@@ -35,9 +35,9 @@ class Progress(Protocol):
 
 
 @contextmanager
-def stretch(progress: Progress, name: str, total: int) -> Iterator[Progress]:
+def stretch(progress: Progress, name: str, total: int, done: int = 0) -> Iterator[Progress]:
     """A stretch of work that is ended also when it fails."""
-    progress.begin(name, total)
+    progress.begin(name, total, done)
     try:
         yield progress
     finally:
@@ -47,7 +47,7 @@ def stretch(progress: Progress, name: str, total: int) -> Iterator[Progress]:
 class SilentProgress:
     """Says nothing: for `-q`, for tests, and for all processes but the first."""
 
-    def begin(self, name: str, total: int) -> None:
+    def begin(self, name: str, total: int, done: int = 0) -> None:
         """Nothing."""
 
     def advance(self, steps: int = 1, **figures: float) -> None:
@@ -65,13 +65,14 @@ class PlainProgress:
 
     def __init__(self, stream: TextIO, every: float = 10.0) -> None:
         self._stream, self._every = stream, every
-        self._name, self._total, self._done = "", 0, 0
+        self._name, self._total, self._done, self._before = "", 0, 0, 0
         self._start = self._said = 0.0
         self._figures: dict[str, float] = {}
 
-    def begin(self, name: str, total: int) -> None:
-        """A stretch of `total` steps starts."""
-        self._name, self._total, self._done, self._figures = name, total, 0, {}
+    def begin(self, name: str, total: int, done: int = 0) -> None:
+        """A stretch of `total` steps starts; the rate is that of the steps done here."""
+        self._name, self._total, self._figures = name, total, {}
+        self._done = self._before = done
         self._start = self._said = time.monotonic()
 
     def advance(self, steps: int = 1, **figures: float) -> None:
@@ -92,7 +93,7 @@ class PlainProgress:
     def _say(self) -> None:
         self._said = time.monotonic()
         seconds = max(self._said - self._start, 1e-9)
-        rate = self._done / seconds
+        rate = (self._done - self._before) / seconds
         left = (self._total - self._done) / rate if rate else float("inf")
         when = f"{left:.0f} s left" if self._done < self._total else f"took {seconds:.1f} s"
         figures = _spelled(self._figures)
@@ -108,7 +109,7 @@ class BarProgress:
         self._task = TaskID(0)
         self._done = self._start = 0.0
 
-    def begin(self, name: str, total: int) -> None:
+    def begin(self, name: str, total: int, done: int = 0) -> None:
         """Show a new bar."""
         self._bars = RichBars(
             TextColumn("{task.description}"),
@@ -120,7 +121,7 @@ class BarProgress:
             console=self._console,
             transient=True,
         )
-        self._task = self._bars.add_task(name, total=total, rate="", figures="")
+        self._task = self._bars.add_task(name, total=total, completed=done, rate="", figures="")
         self._done, self._start = 0.0, time.monotonic()
         self._bars.start()
 
