@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from reweigh import distributed, errors
     from reweigh.outcome import Outcome
     from reweigh.reweigher import Reweigher
     from reweigh.seen import Seen, Tap
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         MarginTeacher,
         MLPTeacher,
         NoiseMatrix,
+        PairTeacher,
         PosteriorTeacher,
         SurfaceFeatures,
         Teacher,
@@ -45,6 +47,7 @@ __all__ = [
     "MarginTeacher",
     "NoiseMatrix",
     "Outcome",
+    "PairTeacher",
     "PosteriorTeacher",
     "Predictor",
     "Reweigher",
@@ -53,6 +56,8 @@ __all__ = [
     "Tap",
     "Teacher",
     "__version__",
+    "distributed",
+    "errors",
 ]
 
 _HOMES = {
@@ -67,6 +72,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'reweigh' has no attribute {name!r}")
+    if name in ("distributed", "errors"):
+        return import_module(f"reweigh.{name}")
     return getattr(import_module(_HOMES.get(name, "reweigh.teachers")), name)
 
 

@@ -22,7 +22,8 @@ def named_parts(batch: Batch) -> Iterator[tuple[str, Any]]:
     elif is_dataclass(batch):
         yield from ((field.name, getattr(batch, field.name)) for field in fields(batch))
     elif isinstance(batch, tuple | list):
-        yield from ((str(position), part) for position, part in enumerate(batch))
+        names = getattr(batch, "_fields", range(len(batch)))  # a named tuple has names
+        yield from ((str(name), part) for name, part in zip(names, batch, strict=True))
 
 
 def tensors(batch: Batch) -> Iterator[Tensor]:
@@ -70,44 +71,86 @@ def batch_length(batch: Batch) -> int:
 
 
 def find_labels(batch: Batch) -> Tensor | None:
-    """The labels of a batch: the second of a tuple, or the member called like a label."""
-    if isinstance(batch, tuple | list):
-        return batch[1] if len(batch) > 1 and isinstance(batch[1], Tensor) else None
+    """The labels of a batch: y of (x, y) or (x, y, trusted), or the member called like a label.
+
+    None where it is not clear: with more members the second may be anything.
+    """
+    if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
+        clear = len(batch) == 2 or (len(batch) == 3 and _is_told(batch[2]))
+        return batch[1] if clear and isinstance(batch[1], Tensor) else None
     parts = dict(named_parts(batch))
     found = (parts[name] for name in LABEL_NAMES if isinstance(parts.get(name), Tensor))
     return next(found, None)
 
 
+def _is_told(part: Any) -> bool:
+    return isinstance(part, Tensor) and part.dtype == torch.bool
+
+
+def check_classes(labels: Tensor, num_classes: int | None = None) -> Tensor:
+    """Refuse labels that are not class numbers. Their range is looked at where that is free."""
+    if labels.is_floating_point() or labels.ndim != 1:
+        raise UsageError(
+            f"labels are class numbers, one whole number a sample, but these are {labels.dtype} of "
+            f"shape {tuple(labels.shape)}: for other targets take a teacher that does not look at "
+            "them, such as LinearTeacher([InternalState(student, layer)])"
+        )
+    if num_classes is not None and labels.device.type == "cpu" and len(labels):
+        refuse_strange(labels, num_classes)
+    return labels
+
+
+def refuse_strange(labels: Tensor, num_classes: int) -> None:
+    """Refuse a class that does not exist; on a GPU this waits for the labels."""
+    low, high = int(labels.min()), int(labels.max())
+    if low < 0 or high >= num_classes:
+        wrong = low if low < 0 else high
+        raise UsageError(f"label {wrong} is not one of 0 … {num_classes - 1}: drop that sample")
+
+
 def cross_entropy(student: nn.Module, batch: Batch) -> Losses:
     """The default per-sample loss: cross-entropy of `student(x)` for batches `(x, y)`."""
     if not isinstance(batch, tuple | list) or len(batch) != 2:
+        kind = type(batch).__name__
+        of = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
         raise UsageError(
-            f"the default loss takes batches (x, y), but got a {type(batch).__name__}: "
+            f"the default loss takes batches (x, y), but got a {kind}{of}: "
             "give per_sample_loss=f, where f(student, batch) returns one loss per sample"
         )
     x, y = batch
-    return F.cross_entropy(student(x), y, reduction="none")
+    way_out = "per_sample_loss=f, where f(student, batch) returns one loss per sample"
+    return F.cross_entropy(_a_tensor(student(x), way_out), y, reduction="none")
 
 
 def outputs(student: nn.Module, batch: Batch) -> Tensor:
     """The student's answer to batches `(x, y, …)`."""
+    way_out = "the teacher logits=f, where f(student, batch) returns (n, num_classes)"
     if not isinstance(batch, tuple | list):
         raise UsageError(
-            f"logits are taken from batches (x, y), but got a {type(batch).__name__}: give the "
-            "teacher logits=f, where f(student, batch) returns (n, num_classes)"
+            f"logits are taken from batches (x, y), but got a {type(batch).__name__}: give {way_out}"
         )
-    return student(batch[0])
+    return _a_tensor(student(batch[0]), way_out)
+
+
+def _a_tensor(answer: Any, way_out: str) -> Tensor:
+    if not isinstance(answer, Tensor):
+        raise UsageError(
+            f"the student answers with a {type(answer).__name__}, not with a tensor of logits: give "
+            f"{way_out}"
+        )
+    return answer
 
 
 def check_losses(losses: object, batch: Batch) -> Losses:
-    """Refuse a loss that is reduced or not of the batch's length."""
+    """Refuse a loss that is reduced, or of which no part of the batch has the length."""
     n = batch_length(batch)
     if not isinstance(losses, Tensor):
         raise UsageError(
             f"per_sample_loss returned a {type(losses).__name__}, but a tensor of {n} losses, "
             "one per sample, is needed"
         )
-    if losses.shape != (n,):
+    lengths = {n} | {tensor.shape[0] for tensor in tensors(batch) if tensor.ndim > 0}
+    if losses.ndim != 1 or len(losses) not in lengths:  # inputs may be (t, n, d) and labels (n,)
         raise UsageError(
             f"per_sample_loss returned a tensor of shape {tuple(losses.shape)} for a batch of {n} "
             f'samples, but shape ({n},) is needed: use reduction="none" and reduce every '

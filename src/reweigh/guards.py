@@ -1,16 +1,17 @@
 """Checks that stop a run before it is ruined, naming the tensor and the samples."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
-from reweigh.distributed.group import gathered_objects, rank, total
+from reweigh.distributed.group import gathered_objects, rank, together, total
 from reweigh.errors import DivergedError, UsageError
 from reweigh.figures import Figures
 from reweigh.seen import Seen
-from reweigh.typing import Weights
+from reweigh.typing import Losses, Weights
 
 log = logging.getLogger("reweigh")
 
@@ -65,8 +66,34 @@ def check_meta_gradient(names: Iterable[str], values: Iterable[Tensor]) -> None:
         if not bool(torch.isfinite(value).all()):
             raise DivergedError(
                 f"the meta-gradient of the teacher's parameter {name!r} is not finite: lower the "
-                "student's learning rate, use a smaller through=, or clip the gradient"
+                "student's learning rate, use a smaller through=, clip the gradient, or look at the "
+                "trusted samples"
             )
+
+
+def check_trusted(losses: Losses) -> None:
+    """Refuse a trusted batch that measures nothing. Where there are processes, the meta-gradient of
+    all of them is looked at instead: one that stops alone would leave the others waiting."""
+    if not len(losses):
+        raise UsageError("it is empty: give trusted= at least one sample per batch")
+    if not together() and not bool(torch.isfinite(losses).all()):
+        where = (~torch.isfinite(losses)).nonzero().flatten().tolist()
+        raise DivergedError(
+            f"the losses of trusted samples (positions in the batch) {where[:10]} are not finite: look "
+            "at these inputs, or lower the student's learning rate"
+        )
+
+
+@contextmanager
+def in_trusted_batch() -> Iterator[None]:
+    """Whatever goes wrong inside is said to have gone wrong there: the loop shows another batch."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"in the trusted batch: {error}") from None
+    except RuntimeError as error:
+        error.add_note("(reweigh: in the trusted batch)")
+        raise
 
 
 def warn_of_collapse(batch: Figures, limit: float) -> None:

@@ -8,17 +8,18 @@ and learns nothing sees a trusted batch as often.
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.batch import moved_to
 from reweigh.clock import Clock
 from reweigh.distributed.gathering import gathered_seen
-from reweigh.errors import UsageError
+from reweigh.errors import CheckpointError, UsageError
 from reweigh.guards import check_meta_gradient
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
+from reweigh.metagrad.repeatable import check_repeatable
 from reweigh.metagrad.steps import Pass
 from reweigh.metagrad.window import pack, unpack
 from reweigh.moment import Moment, rng_unmoved
@@ -75,16 +76,21 @@ class Lessons:
             )  # fmt: skip
         if learned:
             self.optimizer = optimizer or torch.optim.Adam(learned, lr=LEARNING_RATE)
+            _check_optimizer(self.optimizer, learned)
 
     @torch.enable_grad()
     def prepare(self, batch: Batch, ids: Tensor | None) -> None:
         """On the first batch: do all derivatives exist that the teacher will need?"""
+        if self.teacher is not None and not self._prepared:
+            self.teacher.meet(self.student.labels(batch))
         if self.engine is not None and self.teacher is not None and not self._prepared:
             moment = Moment.now(self.student.module)
             seen = self.student.peek(batch, self.clock.progress(), ids, moment)
             with torch.no_grad():
                 weights = None if self.deeper else weigh(self.teacher, seen)
-            self.engine.prepare(Pass(batch, moment, seen, weights))
+            one = Pass(batch, moment, seen, weights)
+            check_repeatable(self.student, one)
+            self.engine.prepare(one)
             if self.every is not None:  # a malformed trusted batch is found now, not at step K
                 with rng_unmoved(self.student.module):  # a loader draws when it starts
                     trusted = moved_to(self._trusted.peek(self.clock.updates), self._device)
@@ -126,6 +132,7 @@ class Lessons:
         due = self.lookahead and self.clock.steps % (self.every or 1) == 0
         engine, teacher = self.engine, self.teacher
         if due and engine is not None and teacher is not None:
+            engine.recorder.look_again()
             trusted, progress = self._next_trusted(), self.clock.progress()
             teacher.look_ahead(
                 Lookahead(engine, batch, trusted, progress, ids, lambda d: self._move(teacher, d))
@@ -154,6 +161,12 @@ class Lessons:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of lessons built alike."""
+        expected, found = set(self.state_dict()), set(state) - {"clock"}
+        if found != expected:
+            raise CheckpointError(
+                f"the saved state holds {', '.join(sorted(found)) or 'nothing'}, but this reweigher "
+                f"needs {', '.join(sorted(expected)) or 'nothing'}: build it as it was when saved"
+            )
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
         if self.optimizer is not None:
@@ -185,3 +198,18 @@ class Lessons:
         if self.engine.steps:  # loaded from a checkpoint, before any step
             self.prepare(self.engine.steps[0].passes[0].batch, None)
         return self.engine, self.teacher
+
+
+def _check_optimizer(optimizer: Optimizer, learned: list[nn.Parameter]) -> None:
+    """The teacher's optimizer moves the teacher, all of it and nothing else."""
+    if not isinstance(optimizer, Optimizer):
+        raise UsageError(
+            f"teacher_optimizer= must be an optimizer of the teacher's parameters, such as "
+            f"torch.optim.Adam(teacher.parameters(), lr={LEARNING_RATE}), not {optimizer!r}"
+        )
+    held = {p for group in optimizer.param_groups for p in group["params"]}
+    if not set(learned) <= held or any(p.requires_grad for p in held - set(learned)):
+        raise UsageError(
+            "teacher_optimizer= must hold the teacher's parameters and nothing else: build it with "
+            "teacher.parameters()"
+        )

@@ -9,36 +9,29 @@ for x, y in loader:
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.batch import cross_entropy
+from reweigh.batch import cross_entropy, find_labels
 from reweigh.clock import Clock
-from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import same_as_first
-from reweigh.errors import UnsupportedError, UsageError
+from reweigh.errors import CheckpointError, UnsupportedError, UsageError
 from reweigh.figures import Figures
-from reweigh.guards import (
-    check_loss,
-    check_weights,
-    warn_of_collapse,
-)
+from reweigh.guards import warn_of_collapse
 from reweigh.lessons import Lessons
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
-from reweigh.metagrad.steps import Pass
-from reweigh.moment import Moment
 from reweigh.outcome import Outcome
-from reweigh.seen import Seen
+from reweigh.passes import Passes
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher, weigh
 from reweigh.trusted import Trusted
-from reweigh.typing import Batch, Params, PerSampleLoss, Weights
+from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, Weights
 from reweigh.under_way import StepUnderWay
 
 
@@ -61,8 +54,10 @@ class Reweigher:
             teacher may have the student learn from a loss of its own (`PosteriorTeacher`); this one
             is then for trusted samples.
         trusted_loss: the measure on trusted samples, if it is another (a smooth 0/1 error, say).
+        labels: where a batch's labels are, for teachers that look at them: `f(batch)` → (n,). Not
+            needed for `(x, y)`, nor where a part is called label(s), target(s) or y.
         every: K; None leaves the teacher's updates to you (`teach`).
-        through: B ≤ K.
+        through: B ≤ K; default 2, or 1 where K is.
         teacher_optimizer: default Adam at 0.03 (our choice; the paper does not say).
         trajectory: "kept" graphs (fast), "snapshots" (lean), "reversal" (leanest, small B only),
             "finite" differences (approximate, for kernels without second derivatives), or "auto":
@@ -70,7 +65,7 @@ class Reweigher:
         deeper: let ∂w/∂θ ≠ 0, in the student's step as well (the paper's deeper interaction).
         lookahead: the teacher learns *before* every K-th step, through one virtual step of plain
             SGD, as in Meta-Weight-Net; `through` is then not used.
-        clip_norm: clip the student's gradient to this 2-norm.
+        clip_norm: clip the student's gradient to this 2-norm, right before the optimizer steps.
         accumulate: passes per optimizer step; weights are normalised over all of them together.
         total_steps: the length of training, for the M_1 features.
         collapse_below: warn when a batch's effective sample size falls below this share.
@@ -85,8 +80,9 @@ class Reweigher:
         trusted: Trusted = None,
         per_sample_loss: PerSampleLoss = cross_entropy,
         trusted_loss: PerSampleLoss | None = None,
+        labels: FindLabels = find_labels,
         every: int | None = 20,
-        through: int = 2,
+        through: int | None = None,
         teacher_optimizer: Optimizer | None = None,
         trajectory: str = "auto",
         deeper: bool = False,
@@ -96,10 +92,12 @@ class Reweigher:
         total_steps: int | None = None,
         collapse_below: float = 0.02,
     ) -> None:
-        _check_counts(every, 1 if lookahead else through, accumulate)
-        learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss)
+        _check_parts(student, optimizer, teacher)
+        B = (1 if every == 1 else 2) if through is None else through
+        _check_counts(every, 1 if lookahead else B, accumulate, total_steps)
+        learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
         self._loss_is_teachers = learned is not per_sample_loss
-        self.student = Student(student, learned, teacher.taps if teacher else ())
+        self.student = Student(student, learned, teacher.taps if teacher else (), labels)
         self.optimizer, self.teacher = optimizer, teacher
         self.accumulate = accumulate
         self.collapse_below = collapse_below
@@ -113,13 +111,14 @@ class Reweigher:
         self.clock = Clock(total_steps)
         self.lessons = Lessons(
             self.student, optimizer, teacher, self.clock, trusted=trusted,
-            trusted_loss=trusted_loss or per_sample_loss, every=every, through=through, trajectory=trajectory,
+            trusted_loss=trusted_loss or per_sample_loss, every=every, through=B, trajectory=trajectory,
             deeper=self.deeper, lookahead=lookahead, clip=self.clip, optimizer=teacher_optimizer,
         )  # fmt: skip
         normalise = teacher.normalise if teacher is not None else "count"
         self._open = StepUnderWay(optimizer, accumulate, normalise, self._about_to_move)
-        self._outside = False
+        self._moving = False
         self._gradients = Gradients(optimizer)
+        self._passes = Passes(self.lessons, self._open, self._gradients)
         for module in (student, teacher):
             if module is not None:
                 same_as_first(*module.parameters(), *module.buffers())
@@ -141,13 +140,22 @@ class Reweigher:
         if not self._open.weighed:
             self.optimizer.zero_grad(set_to_none=True)
         with self._or_abandon():
-            seen, weights, own = self._pass(whole, ids, backward=True)
-            loss = self._sound(own, seen, weights)
+            one = self._passes.backward(whole, ids)
+            loss = self._passes.sound(one)
             if self._open.complete:
                 self._move()
         figures = self._open.weighed[-1]
         taught = self.after_step() if self._open.complete else False
-        return Outcome(loss, seen.losses.detach(), weights, figures, taught)
+        return Outcome(loss, one.seen.losses.detach(), one.weights, figures, taught)
+
+    def flush(self) -> bool:
+        """Move with what was accumulated so far, at the end of an epoch, say. True if it taught."""
+        if not self._open.weighed:
+            return False
+        with self._or_abandon():
+            self._gradients.sum_now()
+            self._move()
+        return self.after_step()
 
     def _begin(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every pass: what is due before the student moves."""
@@ -156,63 +164,40 @@ class Reweigher:
         if not self._open.weighed:
             self.lessons.look_ahead(batch, ids)
 
-    def _pass(
-        self, batch: Batch, ids: Tensor | None, *, backward: bool
-    ) -> tuple[Seen, Weights, Tensor]:
-        """One pass of a step, recorded where the teacher will go back over it."""
-        engine = self.lessons.recording
-        if engine is not None and backward and engine.trajectory == "kept":
-            return self._kept_pass(engine, batch, ids)
-        moment = engine.begin() if engine is not None else None
-        # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
-        with engine.derivatives.kernels.first_order() if engine and backward else nullcontext():
-            seen = self.student.look(batch, self.clock.progress(), ids)
-        weights, loss = self._weighed(seen)
-        if engine is not None and moment is not None:
-            engine.recorder.add(self._as_pass(batch, moment, seen, weights))
-        if backward:
-            with self._gradients.arriving() if self._open.complete else nullcontext():
-                loss.backward(inputs=self._leaves() if self.deeper else None)
-        return seen, weights, loss
-
-    def _kept_pass(
-        self, engine: Engine, batch: Batch, ids: Tensor | None
-    ) -> tuple[Seen, Weights, Tensor]:
-        """The same with a graph that stays."""
-        moment = engine.begin()
-        with engine.keeping(moment) as kept:
-            seen = self.student.look(batch, self.clock.progress(), ids)
-            weights, loss = self._weighed(seen)
-            one = self._as_pass(batch, moment, seen, weights)
-            kept.backward(one, seen)
-        if self._open.complete:
-            self._gradients.sum_now()
-        engine.recorder.add(one)
-        return seen, weights, loss
-
     def _move(self) -> None:
         """Normalise over the accumulated batch, clip, and let the optimizer step."""
-        if self.accumulate > 1:
-            self._scale_gradients()
+        self._scale_gradients()
         if self.engine is not None:
             self.engine.recorder.keep_gradient()
         if self.clip is not None:
-            self.clip.apply(p for group in self.optimizer.param_groups for p in group["params"])
-        self._outside = False
-        self.optimizer.step()
+            self.clip.apply(self._moved_parameters())
+        self._moving = True
+        try:
+            self.optimizer.step()
+        finally:
+            self._moving = False
         torch.clear_autocast_cache()  # a loop inside one autocast would go on with the old θ
 
     # Or a framework owns the backward: loss() or weights() before it, after_step() after it.
 
     def loss(self, *batch: Any, ids: Tensor | None = None) -> Tensor:
-        """The weighted loss of a batch, to be gone backward over by the loop: one forward pass."""
+        """The weighted loss of a batch, to be gone backward over by the loop: one forward pass.
+
+        As it is: not divided by the number of passes, with nothing added. While accumulating it is
+        Σ w ℓ with raw weights; the normaliser is applied to the gradient before the optimizer steps.
+        """
+        if not torch.is_grad_enabled():
+            raise UsageError(
+                "loss() is a training step's, and gradients are off here: evaluate by a loss of your "
+                "own, or look at weights with weigh()"
+            )
         whole = _one(batch)
         self._watch_outside(whole, ids)
         with self._or_abandon():
-            seen, weights, loss = self._pass(whole, ids, backward=False)
-            self._sound(loss, seen, weights)
+            one = self._passes.forward(whole, ids)
+            self._passes.sound(one)
         self._expect_backward()
-        return loss
+        return one.loss
 
     def weights(self, *batch: Any, ids: Tensor | None = None) -> Weights:
         """Weights for the forward pass that the loop does next, (n,), detached, summing to 1.
@@ -232,16 +217,16 @@ class Reweigher:
             )
         whole = _one(batch)
         self._watch_outside(whole, ids)
-        engine = self.lessons.recording
-        moment = engine.begin() if engine else Moment.now(self.student.module)
         with self._or_abandon():
-            seen = self.student.peek(whole, self.clock.progress(), ids, moment)
-            weights, loss = self._weighed(seen)
-            self._sound(loss, seen, weights)
-        if engine is not None:
-            engine.recorder.add(Pass(whole, moment, seen, weights))
+            one = self._passes.ahead(whole, ids)
+            self._passes.sound(one)
         self._expect_backward()
-        return weights
+        return one.weights
+
+    @property
+    def step_is_over(self) -> bool:
+        """Whether `after_step` is due: all passes of a step were weighed, or the optimizer has moved."""
+        return self._open.complete or self._open.moved
 
     def after_step(self) -> bool:
         """Tell that the optimizer has stepped; every K-th time the teacher learns. True if so."""
@@ -296,64 +281,37 @@ class Reweigher:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of a reweigher built alike."""
+        if "clock" not in state:
+            raise CheckpointError("this is not a state_dict() of a Reweigher: it has no 'clock'")
         self.clock.load_state_dict(state["clock"])
         self.lessons.load_state_dict(state)
 
     # Inside.
 
-    def _weighed(self, seen: Seen) -> tuple[Weights, Tensor]:
-        r"""The weights that multiply the losses, and the loss: $\tilde w^\top\ell$."""
-        raw = self._raw(seen)
-        figures = Figures.of(raw, seen.losses)
-        self._open.add(figures)
-        z = figures.normaliser(self._open.normalise).to(raw.dtype)
-        weights = raw if self.accumulate > 1 else raw / z
-        if self.deeper and self.teacher is not None:
-            return weights, self.teacher.objective(seen)
-        return weights, (weights.to(seen.losses.dtype) * seen.losses).sum()
-
-    def _sound(self, own: Tensor, seen: Seen, weights: Weights) -> Tensor:
-        """The batch's loss, if it is finite: only then does the pass count."""
-        loss = check_loss(own, seen, weights)
-        self.clock.passed(self._open.weighed[-1].mean_loss)
-        return loss
-
-    def _raw(self, seen: Seen) -> Weights:
-        """What the teacher makes of a pass, before normalisation, (n,); 1 without a teacher."""
-        if self.teacher is None:
-            return torch.ones_like(seen.losses)
-        with torch.no_grad():
-            seen = seen.detached()
-            self.teacher.notice(gathered_seen(seen) if self.teacher.judges_batch else seen)
-            raw = weigh(self.teacher, seen).detach()  # it may be a parameter itself
-        if self.clock.steps == 0:
-            check_weights(raw, len(seen.losses))
-        return raw
-
-    def _as_pass(self, batch: Batch, moment: Moment, seen: Seen, weights: Weights) -> Pass:
-        return Pass(batch, moment, seen.detached(), None if self.deeper else weights)
+    def _about_to_move(self) -> None:
+        """The optimizer is about to step, called by us or by the loop."""
+        if not self._moving:
+            if not self._open.complete:  # an accumulated step that ends early
+                self._gradients.sum_now()
+            self._scale_gradients()
+            if self.clip is not None:
+                self.clip.apply_once(self._moved_parameters())
+        if self.engine is not None:
+            self.engine.recorder.remember()
 
     def _scale_gradients(self) -> None:
+        if self.accumulate == 1:
+            return
         scale = self._open.scale_gradients()
         if self.engine is not None and self.engine.recorder.current is not None:
             self.engine.recorder.current.scale = scale
 
-    def _about_to_move(self) -> None:
-        """The optimizer is about to step, called by us or by the loop."""
-        if self._outside and self.accumulate > 1:
-            self._scale_gradients()
-        if self.engine is not None:
-            self.engine.recorder.remember()
+    def _moved_parameters(self) -> Iterator[Tensor]:
+        return (p for group in self.optimizer.param_groups for p in group["params"])
 
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
-        if self.accumulate > 1 and self.clip is not None:
-            raise UnsupportedError(
-                "clip_norm with accumulate > 1 works only through step(): a loop that clips by "
-                "itself does so before the weights are normalised"
-            )
         self._begin(batch, ids)
-        self._outside = True
         if self.engine is not None and not self._open.weighed:
             self.engine.watch_outside()
 
@@ -378,9 +336,6 @@ class Reweigher:
         if self.engine is not None:
             self.engine.abandon()
 
-    def _leaves(self) -> list[Tensor]:
-        return [p for p in self.student.module.parameters() if p.requires_grad]
-
 
 def _one(batch: tuple[Any, ...]) -> Batch:
     """`step(x, y)` is the batch (x, y); `step(batch)` is batch."""
@@ -389,13 +344,35 @@ def _one(batch: tuple[Any, ...]) -> Batch:
     return batch[0] if len(batch) == 1 else batch
 
 
-def _check_counts(every: int | None, through: int, accumulate: int) -> None:
+def _check_parts(student: object, optimizer: object, teacher: object) -> None:
+    """Refuse parts that are something else, or in another order."""
+    if not isinstance(student, nn.Module):
+        raise UsageError(f"the student must be an nn.Module, not a {type(student).__name__}")
+    if not isinstance(optimizer, Optimizer):
+        raise UsageError(
+            f"the optimizer must be a torch.optim optimizer, not a {type(optimizer).__name__}; of a "
+            "framework's wrapper give what it wraps (usually .optimizer)"
+        )
+    if teacher is not None and not isinstance(teacher, Teacher):
+        raise UsageError(
+            f"the teacher must be a reweigh.Teacher that was built, such as "
+            f"reweigh.PosteriorTeacher(layer=…, num_classes=…), not {teacher!r}"
+        )
+    if not any(True for _ in student.parameters()):
+        raise UsageError("the student has no parameters: there is nothing to train")
+
+
+def _check_counts(
+    every: int | None, through: int, accumulate: int, total_steps: int | None
+) -> None:
     for name, value in (
         ("every", every),
         ("through", through),
         ("accumulate", accumulate),
+        ("total_steps", total_steps),
     ):
-        if value is not None and (not isinstance(value, int) or value < 1):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and (not whole or value < 1):
             raise UsageError(f"{name} must be a whole number of at least 1, not {value!r}")
     if every is not None and through > every:
         raise UsageError(

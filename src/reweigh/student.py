@@ -7,12 +7,12 @@ from difflib import get_close_matches
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import batch_length, check_losses, find_labels
+from reweigh.batch import check_losses, find_labels
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
 from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_positions
-from reweigh.typing import Batch, Params, PerSampleLoss
+from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss
 
 WRAPPERS = {
     "DistributedDataParallel": "its gradient hooks do not see a second backward, which makes the "
@@ -67,10 +67,11 @@ class Student:
         module: nn.Module,
         per_sample_loss: PerSampleLoss,
         taps: Iterable[Tap] = (),
+        labels: FindLabels = find_labels,
     ) -> None:
         refuse_wrappers(module)
         self.module = module
-        self.per_sample_loss = per_sample_loss
+        self.per_sample_loss, self.labels = per_sample_loss, labels
         self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
         if len({tap.key for tap in self.taps}) < len(self.taps):
             raise UsageError(
@@ -90,16 +91,11 @@ class Student:
         `loss` measures it by something else than the training loss.
         """
         states: dict[str, Tensor] = {}
-        with self._tapped(states, batch):
+        with self._tapped(states):
             losses = self.losses(batch, loss)
         for tap in self.taps:
-            if tap.key not in states:
-                raise UsageError(
-                    f"layer {tap.layer!r} exists but did not run in the forward pass, so the "
-                    "teacher cannot see it: name a layer that the loss goes through"
-                )
-        ids = None if ids is None else ids.to(losses.device)
-        return Seen(losses, find_labels(batch), states, progress, ids)
+            _check_state(tap, states.get(tap.key), len(losses))
+        return Seen(losses, self.labels(batch), states, progress, _placed(ids, losses))
 
     @torch.no_grad()
     def peek(
@@ -123,20 +119,25 @@ class Student:
     def at(self, theta: Params, buffers: Params | None = None) -> Iterator[None]:
         """Inside, the student stands at `theta` and reads and writes `buffers` in place of its own.
 
+        Afterwards `buffers` holds what it left there.
+
         The swap may outlive the forward pass: what is recomputed inside a backward (gradient
         checkpointing) must find the same θ. Tied parameters move together.
         """
         swapped = [
-            (home, key, home[key], new)
+            (home, key, name, home[key], new)
             for home, key, name in self._places()
             if (new := theta.get(name, (buffers or {}).get(name))) is not None
         ]
         try:
-            for home, key, _, new in swapped:
+            for home, key, _, _, new in swapped:
                 home[key] = new
             yield
         finally:
-            for home, key, old, _ in swapped:
+            for home, key, name, old, _ in swapped:
+                left = home[key]  # a student may assign a buffer, not only write into it
+                if buffers is not None and name in buffers and left is not None:
+                    buffers[name] = left
                 home[key] = old
 
     def _places(self) -> Iterator[tuple[dict[str, Tensor | None], str, str]]:
@@ -150,13 +151,12 @@ class Student:
                         yield home, key, known[id(held)]  # pyright: ignore[reportReturnType] (Parameter is a Tensor)
 
     @contextmanager
-    def _tapped(self, states: dict[str, Tensor], batch: Batch) -> Iterator[None]:
+    def _tapped(self, states: dict[str, Tensor]) -> Iterator[None]:
         """Hooks for the length of one pass: the student carries none before or after."""
-        n = batch_length(batch) if self.taps else 0
         handles = []
         try:
             for tap, layer in self.taps.items():
-                handles.append(layer.register_forward_hook(_reader(tap, states, n)))
+                handles.append(layer.register_forward_hook(_reader(tap, states)))
             yield
         finally:
             for handle in handles:
@@ -164,20 +164,50 @@ class Student:
 
 
 def _reader(
-    tap: Tap, states: dict[str, Tensor], n: int
+    tap: Tap, states: dict[str, Tensor]
 ) -> Callable[[nn.Module, tuple[object, ...], object], None]:
     def read(layer: nn.Module, args: tuple[object, ...], output: object) -> None:
         value = (args[0] if args else None) if tap.side == "input" else output
-        if not isinstance(value, Tensor) or value.ndim == 0 or value.shape[0] != n:
+        if not isinstance(value, Tensor) or value.ndim == 0:
             met = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise UsageError(
                 f"the {tap.side} of layer {tap.layer!r} is {met}, but a tensor whose first "
-                f"dimension is the batch ({n}) is needed: choose another layer"
+                f"dimension is the batch is needed: choose another layer"
+            )
+        if tap.key in states:
+            raise UsageError(
+                f"layer {tap.layer!r} runs more than once in a forward pass, so which of its states "
+                "is meant is not clear: name a layer that runs once"
             )
         reduce = tap.reduce or (pool_channels if _has_channels(layer) else pool_positions)
         states[tap.key] = reduce(value)
 
     return read
+
+
+def _check_state(tap: Tap, state: Tensor | None, n: int) -> None:
+    if state is None:
+        raise UsageError(
+            f"layer {tap.layer!r} exists but did not run in the forward pass, so the "
+            "teacher cannot see it: name a layer that the loss goes through"
+        )
+    if len(state) != n:
+        raise UsageError(
+            f"the {tap.side} of layer {tap.layer!r} is {tuple(state.shape)}, but a tensor whose first "
+            f"dimension is the batch ({n}) is needed: choose another layer"
+        )
+
+
+def _placed(ids: Tensor | None, losses: Tensor) -> Tensor | None:
+    """Sample ids beside the losses; one for each."""
+    if ids is None:
+        return None
+    if not isinstance(ids, Tensor) or ids.shape != losses.shape:
+        met = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
+        raise UsageError(
+            f"ids= names the {len(losses)} samples: a tensor of {len(losses)}, not {met}"
+        )
+    return ids.to(losses.device)
 
 
 def _has_channels(layer: nn.Module) -> bool:

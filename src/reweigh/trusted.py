@@ -5,6 +5,7 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from torch import Tensor
+from torch.utils.data import Dataset, IterableDataset
 
 from reweigh.errors import UsageError
 from reweigh.typing import Batch
@@ -25,6 +26,10 @@ class TrustedBatches:
             raise UsageError(
                 "a teacher learns from trusted samples: give trusted= (a DataLoader, a batch, or a "
                 "function from update number to batch)"
+            )
+        if isinstance(trusted, Dataset) and not isinstance(trusted, IterableDataset):
+            raise UsageError(
+                "trusted= is a Dataset, which gives samples, not batches: wrap it in a DataLoader"
             )
         self._source = trusted
         self._running: Iterator[Batch] | None = None

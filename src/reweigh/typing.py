@@ -17,5 +17,8 @@ Losses = Tensor
 Weights = Tensor
 """(n,) one weight per sample, non-negative."""
 
+FindLabels = Callable[[Batch], Tensor | None]
+"""Where the labels of a batch are, (n,); None where there are none."""
+
 PerSampleLoss = Callable[[nn.Module, Batch], Losses]
 """The one function a user gives: student and batch in, one loss per sample out."""

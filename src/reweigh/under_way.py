@@ -6,13 +6,14 @@ normaliser of all. The optimizer is watched by a step-pre-hook, so that what is 
 or framework stands around it.
 """
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
 
-from reweigh.errors import UsageError
+from reweigh.errors import UnsupportedError, UsageError
 from reweigh.figures import Figures
 
 
@@ -32,7 +33,7 @@ class StepUnderWay:
         self.weighed: list[Figures] = []
         self.moved = False
         self._about_to_move = about_to_move
-        optimizer.register_step_pre_hook(self._before_optimizer)
+        _hook(optimizer, self)
 
     @property
     def complete(self) -> bool:
@@ -48,8 +49,9 @@ class StepUnderWay:
         if self.complete:
             raise UsageError(
                 f"{self.passes} pass(es) of this step were weighed already, by step(), loss() or "
-                "weights(): call after_step() after every optimizer.step(), give accumulate= if "
-                "the loop accumulates, and use weigh() to look at weights without a step"
+                "weights(): call after_step() after every optimizer.step(), and also where the loop "
+                "skips one; give accumulate= if the loop accumulates, and use weigh() to look at "
+                "weights without a step"
             )
 
     def scale_gradients(self) -> Tensor:
@@ -82,7 +84,7 @@ class StepUnderWay:
         return args[:1], {"closure": then_note}
 
     def _note(self) -> None:
-        if not self.weighed:
+        if not self.weighed or _is_skipped(self.optimizer):
             return
         if self.moved:
             raise UsageError(
@@ -90,3 +92,26 @@ class StepUnderWay:
             )
         self.moved = True
         self._about_to_move()
+
+
+def _hook(optimizer: Optimizer, step: StepUnderWay) -> None:
+    """Watch the optimizer for as long as the step's owner lives: an optimizer may outlive many."""
+    watcher = weakref.ref(step)
+
+    def before(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
+        alive = watcher()
+        return None if alive is None else alive._before_optimizer(optimizer, args, kwargs)
+
+    weakref.finalize(step, optimizer.register_step_pre_hook(before).remove)
+
+
+def _is_skipped(optimizer: Optimizer) -> bool:
+    """Whether a gradient scaler has a fused optimizer skip this step, inside its kernel."""
+    if getattr(optimizer, "grad_scale", None) is not None:
+        raise UnsupportedError(
+            "a fused optimizer under a gradient scaler gets scaled gradients: call "
+            "scaler.unscale_(optimizer) before scaler.step(optimizer), or build the optimizer with "
+            "fused=False"
+        )
+    found = getattr(optimizer, "found_inf", None)
+    return found is not None and bool(found)

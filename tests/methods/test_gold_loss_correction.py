@@ -9,6 +9,7 @@ import torch
 from tests.methods.blobs import setting
 from torch import nn
 
+from reweigh.batch import find_labels
 from reweigh.config import RunConfig
 from reweigh.config.methods import GoldLossCorrectionConfig
 from reweigh.methods import Setting, gold_loss_correction, method_for
@@ -55,7 +56,7 @@ def test_the_matrix_is_the_mean_prediction_and_the_loss_follows_it() -> None:
         torch.testing.assert_close(method._asked(here), expected)
     p, given = torch.tensor([[0.5, 0.3, 0.2]] * 2), torch.tensor([2, 2])
     teacher = MeasuredTeacher(here, found)
-    losses = teacher.loss(here.per_sample_loss)(
+    losses = teacher.loss(here.per_sample_loss, find_labels)(
         here.student, (p, given, torch.tensor([False, True]))
     )
     by_hand = torch.tensor([0.5 * 0.1 + 0.3 * 0.6 + 0.2 * 1.0, 0.2])

@@ -23,12 +23,22 @@ class Clip:
     max_norm: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.max_norm < float("inf"):
-            raise UsageError(f"clip_norm must be a positive number, not {self.max_norm}")
+        number = isinstance(self.max_norm, int | float)
+        if not number or not 0 < self.max_norm < float("inf"):
+            raise UsageError(f"clip_norm must be a positive number, not {self.max_norm!r}")
 
     def apply(self, parameters: Iterable[Tensor]) -> None:
         """Clip the gradients in place."""
         torch.nn.utils.clip_grad_norm_(parameters, self.max_norm)
+
+    @torch.no_grad()
+    def apply_once(self, parameters: Iterable[Tensor]) -> None:
+        """The same for gradients that a loop may have clipped already: those within stay to the bit."""
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        n = torch.nn.utils.get_total_norm(gradients)
+        factor = torch.where(n > self.max_norm, self.max_norm / (n + 1e-6), 1.0)
+        for g in gradients:
+            g.mul_(factor.to(g.device))
 
     def clipped(self, gradient: Params) -> Params:
         """G from g, not in place."""

@@ -67,6 +67,7 @@ class Derivatives:
 
     def pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
         """H u (if wanted) and s of a pass at θ; `keep` leaves a kept graph usable again."""
+        one.check_batch()
         by_dual = self.kernels.forward_mode and not self.deeper and not one.kept
         if one.graph is None and not want_theta and by_dual:
             return Pulled([self._slopes(one, theta, u)], None)
@@ -117,7 +118,6 @@ class Derivatives:
 
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""
-        one.check_batch()
         with torch.no_grad(), dual.dual_level():
             at = {k: along(t, u[k]) if k in u else t for k, t in theta.items()}
             with (

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -11,14 +12,16 @@ from torch.optim import Optimizer
 from reweigh.distributed.buckets import arriving
 from reweigh.distributed.group import any_of, total
 from reweigh.errors import UnsupportedError, UsageError
+from reweigh.guards import check_trusted, in_trusted_batch
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
+from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.memory import choose_trajectory
 from reweigh.metagrad.preflight import preflight
 from reweigh.metagrad.recorder import Recorder
 from reweigh.metagrad.recursion import Recursion
-from reweigh.metagrad.replay_check import check_replay, tells_apart
+from reweigh.metagrad.replay_check import OutsideChecks, check_replay
 from reweigh.metagrad.rules import rule_for
 from reweigh.metagrad.steps import Pass, Step, leaves_of
 from reweigh.metagrad.trajectory import (
@@ -67,7 +70,7 @@ class Engine:
         self.recorder = Recorder(student, optimizer, self.rule, clip)
         self.recursion = Recursion(self.derivatives, self.rule, clip)
         self.steps: list[Step] = []
-        self._outside_checked = False
+        self._outside = OutsideChecks()
         self.seen_trusted: Seen | None = None
         """What the student saw of the last trusted batch, of this process's part."""
 
@@ -94,7 +97,7 @@ class Engine:
             if must:
                 raise
         one.graph = None  # B = 1 can do without a second backward
-        self.trajectory = "snapshots"
+        self.trajectory, self.derivatives.kernels = "snapshots", Kernels()
         return preflight(self.derivatives, one, self.theta(), second=False)
 
     def begin(self) -> Moment:
@@ -114,16 +117,16 @@ class Engine:
             yield KeptPass(self, leaves, wanted)
 
     def watch_outside(self) -> None:
-        """The loop goes backward by itself: check its gradient against a replay, once."""
-        self.recorder.watch_gradient = not self._outside_checked
+        """The loop goes backward by itself: its gradient is compared with a replay now and then."""
+        self.recorder.watch_gradient = self._outside.wanted()
 
     def end(self) -> None:
         """The step has been taken; the last B stay."""
         step = self.recorder.end()
         if step is None:
             return
-        if self.recorder.watch_gradient and any_of(tells_apart(step)):
-            self._outside_checked = True
+        if self.recorder.watch_gradient and any_of(self._outside.due(step)):
+            self._outside.done(step)
             check_replay(self.recursion, step, self.recorder.taken)
         self.recorder.watch_gradient = False
         self.steps = [*self.steps, step][-self.through :]
@@ -164,13 +167,15 @@ class Engine:
 
         The mean is over the trusted samples of all processes.
         """
-        moment = Moment.now(self.student.module)
+        moment = self._present()
         leaves = leaves_of(theta)
         with (
+            in_trusted_batch(),
             moment.again(self.student.module),
             self.student.at(leaves, moment.fresh_buffers()),
         ):
             seen = self.student.look(batch, Progress(), loss=self.trusted_loss)
+            check_trusted(seen.losses)
             count = total(seen.losses.new_tensor(float(len(seen.losses))))
             with arriving(leaves) as whole:
                 found = torch.autograd.grad(
@@ -181,6 +186,13 @@ class Engine:
                 )
         self.seen_trusted = seen.detached()
         return whole(dict(zip(leaves, found, strict=True)))
+
+    def _present(self) -> Moment:
+        """Now, but under the autocast of the last recorded pass: a loop may have left it already."""
+        moment = Moment.now(self.student.module)
+        if not self.steps:
+            return moment
+        return replace(moment, autocast=self.steps[-1].passes[-1].moment.autocast)
 
 
 class KeptPass:

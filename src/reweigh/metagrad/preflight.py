@@ -110,6 +110,11 @@ def _refusal(failure: RuntimeError | None) -> UnsupportedError:
             "the student uses gradient checkpointing that has no second derivative: call "
             "torch.utils.checkpoint.checkpoint(..., use_reentrant=False)"
         )
+    if "torch.compile" in str(failure):
+        return UnsupportedError(
+            "the student was compiled in place (module.compile()), and compiled code has no second "
+            "derivative: use through=1, or compile only what evaluates it"
+        )
     named = re.search(r"(aten::\w+|'[\w:]+'|for \w+)", str(failure))
     operation = named.group(0) if named else str(failure).splitlines()[0]
     return UnsupportedError(

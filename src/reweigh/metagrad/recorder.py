@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
 from reweigh.errors import UnsupportedError, UsageError
@@ -35,13 +36,14 @@ class Recorder:
         self.taken: Params = {}
 
     def begin(self, *, snapshot: bool) -> None:
-        """The first pass of a step copies θ, unless that will be recovered.
-
-        θ is asked for anew: layers may have been frozen, unfrozen or added since.
-        """
+        """The first pass of a step copies θ, unless that will be recovered."""
         if self.current is None:
-            self.names = trainable(self.student, self.optimizer)
+            self.look_again()
             self.current = Step(theta=_copied(self.names) if snapshot else None)
+
+    def look_again(self) -> None:
+        """What θ is now: layers may have been frozen, unfrozen or added since."""
+        self.names = trainable(self.student, self.optimizer)
 
     @contextmanager
     def on_leaves(self, moment: Moment, kernels: Kernels, wanted: Wanted) -> Iterator[Params]:
@@ -57,7 +59,7 @@ class Recorder:
         with self.student.at(leaves, buffers), kernels.second_order(wanted):
             yield leaves
         for name, own in self.student.module.named_buffers():
-            own.copy_(buffers[name])
+            own.copy_(buffers[name].detach())
 
     def add(self, one: Pass) -> None:
         """A pass of the step under way."""
@@ -140,6 +142,10 @@ def trainable(student: Student, optimizer: Optimizer) -> dict[Tensor, str]:
 
 def _refuse_odd(theta: dict[Tensor, str]) -> None:
     for p, name in theta.items():
+        if is_lazy(p):
+            raise UsageError(
+                f"parameter {name!r} has no shape yet: run one batch through the student first"
+            )
         if torch.is_complex(p):
             raise UnsupportedError(f"parameter {name!r} is complex: only real ones are supported")
         if p._backward_hooks or getattr(p, "_post_accumulate_grad_hooks", None):

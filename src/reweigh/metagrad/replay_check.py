@@ -5,6 +5,36 @@ from reweigh.metagrad.recursion import Recursion
 from reweigh.metagrad.steps import Step
 from reweigh.typing import Params
 
+EVERY = 50
+"""After the first two, every so many recorded steps are compared: a loop may begin to clip. Our choice."""
+
+
+class OutsideChecks:
+    """Which steps of a loop that goes backward by itself are compared with a replay.
+
+    The first (a loss divided by something shows at once), the first whose weights differ (so does a
+    loop that ignores them), and then one of many.
+    """
+
+    def __init__(self) -> None:
+        self._recorded, self._first, self._apart = 0, False, False
+
+    def wanted(self) -> bool:
+        """Whether the step that begins may be one of them."""
+        self._recorded += 1
+        return not (self._first and self._apart) or self._recorded % EVERY == 0
+
+    def due(self, step: Step) -> bool:
+        """Whether the step that was taken is one."""
+        if self._recorded % EVERY == 0 or not self._first:
+            return True
+        return not self._apart and tells_apart(step)
+
+    def done(self, step: Step) -> None:
+        """It was compared."""
+        self._first = True
+        self._apart = self._apart or tells_apart(step)
+
 
 def tells_apart(step: Step) -> bool:
     """Whether the weights differ enough that a loop which ignores them would be found out."""
@@ -24,8 +54,9 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
     size = sum(float(g.square().sum()) for g in taken.values())
     if off > 0.05**2 * size:
         raise UsageError(
-            f"the gradient that the optimizer got differs by {(off / size) ** 0.5:.0%} from the "
-            "gradient of (weights * losses).sum() done again: multiply the losses by the weights "
-            "and take the sum, call weights() right before the forward pass, give clip_norm= if "
-            "the loop clips and accumulate= if it accumulates"
+            f"the gradient that the optimizer got differs by {(off / size) ** 0.5:.0%} from that of "
+            "the weighted loss done again: go backward over loss() as it is (or over "
+            "(weights * losses).sum(), with weights() called right before the forward pass), not "
+            "divided and with nothing added (extra terms belong into per_sample_loss); give "
+            "clip_norm= if the loop clips, and accumulate= if it accumulates"
         )

@@ -44,11 +44,11 @@ class AgreementTeacher(InteractionTeacher):
 
     def notice_trusted(self, seen: Seen) -> None:
         """Move the class means towards those of a trusted batch."""
-        self.class_means.follow(self.features[0](seen), labels_of(seen))
+        self.class_means.follow(self.features[0](seen), labels_of(seen, len(self.bias)))
 
     def margin(self, seen: Seen) -> Tensor:
         """m, (n,)."""
-        return self.class_means.margin(self.features[0](seen), labels_of(seen))
+        return self.class_means.margin(self.features[0](seen), labels_of(seen, len(self.bias)))
 
     def logits(self, seen: Seen) -> Tensor:
         """c·m + I·A_y + b_y, (n,)."""

@@ -9,7 +9,7 @@ from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.seen import Seen, Tap
-from reweigh.typing import PerSampleLoss, Weights
+from reweigh.typing import FindLabels, PerSampleLoss, Weights
 
 if TYPE_CHECKING:
     from reweigh.metagrad.lookahead import Lookahead
@@ -39,9 +39,13 @@ class Teacher(nn.Module):
     """True where a weight or a statistic depends on the other samples of the batch: then it is shown
     the samples of all processes. For teachers that the meta-gradient does not go through."""
 
-    def loss(self, own: PerSampleLoss) -> PerSampleLoss:
-        """What the student learns from, given the loop's own loss; trusted samples keep that one."""
+    def loss(self, own: PerSampleLoss, labels: FindLabels) -> PerSampleLoss:
+        """What the student learns from, given the loop's own loss and where a batch's labels are;
+        trusted samples keep the own one."""
         return own
+
+    def meet(self, labels: Tensor | None) -> None:
+        """Called once, before training, with the labels of the first batch, if it has any."""
 
     def notice(self, seen: Seen) -> None:
         """Called once per training pass, before `forward`: for teachers that keep statistics."""

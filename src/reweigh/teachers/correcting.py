@@ -9,11 +9,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import LABEL_NAMES, find_labels, outputs
+from reweigh.batch import LABEL_NAMES, check_classes, find_labels, outputs
 from reweigh.errors import UsageError
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
-from reweigh.typing import Batch, Losses, PerSampleLoss
+from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss
 
 
 class CorrectingTeacher(Teacher):
@@ -32,22 +32,30 @@ class CorrectingTeacher(Teacher):
         super().__init__()
         if num_classes < 2:
             raise UsageError(f"num_classes must be at least 2, not {num_classes}")
-        self.matrix = NoiseMatrix(num_classes)
+        self.matrix = NoiseMatrix(num_classes, alone=doubtful is None)
         self.logits, self.doubtful = logits, doubtful
+        self._labels: FindLabels = find_labels
 
-    def loss(self, own: PerSampleLoss) -> PerSampleLoss:
+    def loss(self, own: PerSampleLoss, labels: FindLabels) -> PerSampleLoss:
         """The corrected loss, whatever the loop's own: that one is for trusted samples."""
+        self._labels = labels
         return self.corrected
+
+    def meet(self, labels: Tensor | None) -> None:
+        """Start the noise matrix; where trusted samples hold it, it does not depend on labels."""
+        if labels is not None:
+            self.matrix.begin(check_classes(labels, len(self.matrix.table)))
 
     def corrected(self, student: nn.Module, batch: Batch) -> Losses:
         """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
-        y = find_labels(batch)
+        sure = None if self.doubtful is None else _told(batch)
+        y = self._labels(batch)
         if y is None:
             raise UsageError(
-                f"{type(self).__name__} found no tensor of labels in the batch: give (x, y), or call "
-                f"it one of {', '.join(LABEL_NAMES)}"
+                f"{type(self).__name__} cannot tell which part of the batch the labels are: give "
+                f"(x, y), call it one of {', '.join(LABEL_NAMES)}, or give Reweigher labels=f, "
+                "where f(batch) returns them"
             )
-        sure = None if self.doubtful is None else _told(batch)
         return self.matrix.losses(self.logits(student, batch), y, sure)
 
 

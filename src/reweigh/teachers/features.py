@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.batch import check_classes
 from reweigh.errors import UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.student import find_layer
@@ -63,7 +64,7 @@ class LabelFeature(Feature):
 
     def __call__(self, seen: Seen) -> Tensor:
         """One-hot labels, (n, C)."""
-        return F.one_hot(labels_of(seen), self.size).to(seen.losses.dtype)
+        return F.one_hot(labels_of(seen, self.size), self.size).to(seen.losses.dtype)
 
 
 class Progressed(Feature):
@@ -98,8 +99,9 @@ class SurfaceFeatures(Feature):
         """Three scalars, the predicted label, the margin: (n, 3 + C + 1)."""
         logits = seen.states[self.taps[0].key]  # (n, C)
         logits = logits.to(seen.losses.dtype)
+        y = labels_of(seen, self.num_classes)
         predicted = F.one_hot(logits.argmax(1), self.num_classes).to(logits.dtype)  # (n, C)
-        return torch.cat([self.progressed(seen), predicted, margin(logits, labels_of(seen))], 1)
+        return torch.cat([self.progressed(seen), predicted, margin(logits, y)], 1)
 
 
 def margin(logits: Tensor, labels: Tensor) -> Tensor:
@@ -110,14 +112,15 @@ def margin(logits: Tensor, labels: Tensor) -> Tensor:
     return own - others.amax(1, keepdim=True)
 
 
-def labels_of(seen: Seen) -> Tensor:
-    """The labels, or a sentence that says how to give them."""
+def labels_of(seen: Seen, num_classes: int | None = None) -> Tensor:
+    """The labels, class numbers below `num_classes`, or a sentence that says how to give them."""
     if seen.labels is None:
         raise UsageError(
-            "this teacher looks at labels, but none were found in the batch: give batches "
-            "(inputs, labels), or a dict or dataclass with a member called 'labels'"
+            "this teacher looks at labels, and which part of the batch they are is not clear: give "
+            "batches (x, y), a part called 'labels', or Reweigher(labels=f), where f(batch) "
+            "returns them"
         )
-    return seen.labels
+    return check_classes(seen.labels, num_classes)
 
 
 def layer_size(student: nn.Module, layer: str, side: str) -> int:

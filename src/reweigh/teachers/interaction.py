@@ -57,7 +57,7 @@ class InteractionTeacher(Teacher):
 
     def logits(self, seen: Seen) -> Tensor:
         """I·A_y + b_y, (n,)."""
-        y = labels_of(seen)  # (n,)
+        y = labels_of(seen, len(self.bias))  # (n,)
         state = side_by_side(self.features, seen, self.bias.dtype)  # (n, d)
         if self.rank is not None:
             state = state @ self.basis  # (n, r)

@@ -40,12 +40,15 @@ class MarginTeacher(Teacher):
 
     def notice_trusted(self, seen: Seen) -> None:
         """Move the class means towards those of a trusted batch."""
-        self.class_means.follow(self.state(seen), labels_of(seen))
+        self.class_means.follow(self.state(seen), self._labels(seen))
 
     def margin(self, seen: Seen) -> Tensor:
         """m, (n,)."""
-        return self.class_means.margin(self.state(seen), labels_of(seen))
+        return self.class_means.margin(self.state(seen), self._labels(seen))
 
     def forward(self, seen: Seen) -> Weights:
         """σ(c·m + b), (n,)."""
         return (self.scale * self.margin(seen) + self.bias).sigmoid()
+
+    def _labels(self, seen: Seen) -> Tensor:
+        return labels_of(seen, len(self.class_means.means))

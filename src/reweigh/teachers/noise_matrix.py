@@ -10,12 +10,17 @@ gradient of the corrected loss is that of cross-entropy with q as soft label: a 
 *label* of a sample, not for the sample alone.
 
 T is not known. Averaging the posteriors is one step of expectation-maximisation towards the T
-that makes the given labels likeliest; trusted samples, whose label is sure, hold it in its place.
+that makes the given labels likeliest; trusted samples of the stream, whose label is sure, hold it in
+its place. Without them (`alone`) a rare class that overlaps a common one would be explained away as
+the other's noise, and the student, never asked for it again, would agree. Two things stand against
+it: T starts from wrong labels that come in the shares of the given ones, not all alike, and the own
+label of a class is never rarer than another one.
 """
 
 import torch
 from torch import Tensor, nn
 
+from reweigh.batch import check_classes, refuse_strange
 from reweigh.distributed.group import total
 from reweigh.errors import UsageError
 
@@ -30,12 +35,14 @@ class NoiseMatrix(nn.Module):
     `refresh`, so that steps that are differentiated through see one matrix.
     """
 
-    def __init__(self, num_classes: int, *, start: float = 0.5) -> None:
+    def __init__(self, num_classes: int, *, start: float = 0.5, alone: bool = False) -> None:
         super().__init__()
         first = start * torch.eye(num_classes) + (1 - start) / num_classes
-        self._checked = False
+        self.start, self.alone, self._checked = start, alone, False
         self.table: Tensor
         self.joint: Tensor
+        self.begun: Tensor
+        self.register_buffer("begun", torch.zeros((), dtype=torch.bool))
         self.register_buffer("table", first)  # (C, C): T[y, ỹ]
         self.register_buffer("joint", first / num_classes)  # (C, C): running mean of q by ỹ
 
@@ -65,16 +72,9 @@ class NoiseMatrix(nn.Module):
                 f"logits over {classes} classes are needed, but the layer gives "
                 f"{tuple(logits.shape)}: name the student's last layer, and the right num_classes"
             )
-        if given.is_floating_point() or given.ndim != 1:
-            raise UsageError(
-                f"labels are class numbers, one whole number a sample; these are {given.dtype} of "
-                f"shape {tuple(given.shape)}"
-            )
+        check_classes(given, classes)
         if not self._checked and len(given):
-            low, high = int(given.min()), int(given.max())
-            if low < 0 or high >= classes:
-                wrong = low if low < 0 else high
-                raise UsageError(f"label {wrong} is not one of 0 … {classes - 1}: drop that sample")
+            refuse_strange(given, classes)
             self._checked = True
 
     @torch.no_grad()
@@ -92,4 +92,27 @@ class NoiseMatrix(nn.Module):
     @torch.no_grad()
     def refresh(self) -> None:
         """Let `table` follow what was noticed: T_yỹ = mean q_y 1[ỹ] / mean q_y."""
-        self.table.copy_(self.joint / self.joint.sum(1, keepdim=True).clamp_min(1e-12))
+        table = self.joint / self.joint.sum(1, keepdim=True).clamp_min(1e-12)
+        self.table.copy_(_led(table) if self.alone else table)
+
+    @torch.no_grad()
+    def begin(self, given: Tensor) -> None:
+        """On the first batch, if alone: T_yỹ = start·[y = ỹ] + (1 − start)·π_ỹ, π the labels' shares."""
+        if not self.alone:
+            return
+        ones = torch.ones_like(given, dtype=self.joint.dtype)
+        counts = total(torch.zeros_like(self.joint[0]).index_add_(0, given, ones)) + 1  # (C,)
+        shares = counts / counts.sum()
+        first = self.start * torch.eye(len(shares)).to(shares) + (1 - self.start) * shares  # (C, C)
+        self.joint.copy_(torch.where(self.begun, self.joint, shares[:, None] * first))
+        self.table.copy_(torch.where(self.begun, self.table, first))
+        self.begun.fill_(True)
+
+
+def _led(table: Tensor) -> Tensor:
+    """Rows mixed with the identity just as far as needed for T_yy ≥ T_yỹ."""
+    own = table.diagonal()  # (C,)
+    eye = torch.eye(len(table), dtype=table.dtype, device=table.device)
+    first = (table - 2 * eye).amax(1)  # (C,): the largest of the others
+    share = (first - own).clamp_min(0) / (1 + first - own)  # (C,)
+    return torch.lerp(table, eye, share[:, None])

@@ -48,9 +48,12 @@ class PosteriorTeacher(CorrectingTeacher):
         self.bias = nn.Parameter(torch.zeros(num_classes))
         self._tap = Tap(layer, "output")
         self.taps = (self._tap,)
+        self._compared = False
 
     def notice(self, seen: Seen) -> None:
         """Learn which class is taken for which, from the samples in doubt."""
+        if not self._compared:
+            self._compare(seen)
         self.matrix.notice(self._logits(seen), labels_of(seen), self._sure(seen))
 
     def notice_trusted(self, seen: Seen) -> None:
@@ -66,6 +69,17 @@ class PosteriorTeacher(CorrectingTeacher):
     def forward(self, seen: Seen) -> Weights:
         """σ(c·(2q − 1) + b_ỹ), (n,)."""
         return (self.scale * (2 * self.quality(seen) - 1) + self.bias[labels_of(seen)]).sigmoid()
+
+    def _compare(self, seen: Seen) -> None:
+        """Once: are what the layer gives and what the student is asked for the same logits?"""
+        own = self.matrix.losses(self._logits(seen), labels_of(seen), self._sure(seen))
+        off = (own - seen.losses).abs() > 0.05 * (1 + own.abs())  # wide enough for bfloat16
+        if bool((off & own.isfinite() & seen.losses.isfinite()).any()):
+            raise UsageError(
+                f"the output of layer {self._tap.layer!r} is not the logits that the loss is taken "
+                "from: name the student's last layer, or give logits= that returns its output"
+            )
+        self._compared = True
 
     def _logits(self, seen: Seen) -> Tensor:
         return seen.states[self._tap.key].to(self.scale.dtype)  # (n, C)

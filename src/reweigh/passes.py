@@ -1,0 +1,132 @@
+r"""One pass over a batch: the student looks, the teacher weighs, the loss is $\tilde w^\top\ell$.
+
+A pass that the teacher will go back over is recorded on the way.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from reweigh.distributed.gathering import gathered_seen
+from reweigh.distributed.gradients import Gradients
+from reweigh.figures import Figures
+from reweigh.guards import check_loss, check_weights
+from reweigh.lessons import Lessons
+from reweigh.metagrad.engine import Engine
+from reweigh.metagrad.steps import Pass
+from reweigh.moment import Moment
+from reweigh.seen import Seen
+from reweigh.teachers.base import weigh
+from reweigh.typing import Batch, Weights
+from reweigh.under_way import StepUnderWay
+
+
+class Weighed(NamedTuple):
+    """What a pass came to."""
+
+    seen: Seen
+    weights: Weights
+    """(n,) as they multiply the losses; raw, while a batch is being accumulated."""
+    loss: Tensor
+    """w̃ᵀℓ of this process's part, ()."""
+
+
+class Passes:
+    """The passes of the step under way."""
+
+    def __init__(self, lessons: Lessons, step: StepUnderWay, gradients: Gradients) -> None:
+        self.student, self.teacher = lessons.student, lessons.teacher
+        self.clock, self.lessons = lessons.clock, lessons
+        self.step, self.gradients = step, gradients
+
+    def backward(self, batch: Batch, ids: Tensor | None) -> Weighed:
+        """Forward and backward."""
+        engine = self.lessons.recording
+        if engine is not None and engine.trajectory == "kept":
+            return self._kept(engine, batch, ids)
+        # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
+        one = self.forward(
+            batch, ids, engine.derivatives.kernels.first_order() if engine else nullcontext()
+        )
+        with self.gradients.arriving() if self.step.complete else nullcontext():
+            one.loss.backward(inputs=self._leaves() if self.lessons.deeper else None)
+        return one
+
+    def forward(
+        self,
+        batch: Batch,
+        ids: Tensor | None,
+        kernels: AbstractContextManager[object] | None = None,
+    ) -> Weighed:
+        """Forward only: somebody else goes backward."""
+        engine = self.lessons.recording
+        moment = engine.begin() if engine is not None else None
+        with kernels or nullcontext():
+            seen = self.student.look(batch, self.clock.progress(), ids)
+        one = self._weighed(seen)
+        if engine is not None and moment is not None:
+            engine.recorder.add(self._as_pass(batch, moment, one))
+        return one
+
+    def ahead(self, batch: Batch, ids: Tensor | None) -> Weighed:
+        """Without gradient or trace: somebody else does the whole pass afterwards."""
+        engine = self.lessons.recording
+        moment = engine.begin() if engine else Moment.now(self.student.module)
+        seen = self.student.peek(batch, self.clock.progress(), ids, moment)
+        one = self._weighed(seen)
+        if engine is not None:
+            engine.recorder.add(Pass(batch, moment, seen, one.weights))
+        return one
+
+    def sound(self, one: Weighed) -> Tensor:
+        """The batch's loss, (), if it is finite: only then does the pass count.
+
+        While accumulating it is that of this pass alone, normalised by its own weights.
+        """
+        loss = check_loss(one.loss, one.seen, one.weights)
+        figures = self.step.weighed[-1]
+        self.clock.passed(figures.mean_loss)
+        return loss / figures.normaliser(self.step.normalise) if self.step.passes > 1 else loss
+
+    def _kept(self, engine: Engine, batch: Batch, ids: Tensor | None) -> Weighed:
+        """Forward and backward with a graph that stays."""
+        moment = engine.begin()
+        with engine.keeping(moment) as kept:
+            one = self._weighed(self.student.look(batch, self.clock.progress(), ids))
+            record = self._as_pass(batch, moment, one)
+            kept.backward(record, one.seen)
+        if self.step.complete:
+            self.gradients.sum_now()
+        engine.recorder.add(record)
+        return one
+
+    def _weighed(self, seen: Seen) -> Weighed:
+        raw = self._raw(seen)
+        figures = Figures.of(raw, seen.losses)
+        self.step.add(figures)
+        z = figures.normaliser(self.step.normalise).to(raw.dtype)
+        weights = raw if self.step.passes > 1 else raw / z
+        if self.lessons.deeper and self.teacher is not None:
+            return Weighed(seen, weights, self.teacher.objective(seen))
+        return Weighed(seen, weights, (weights.to(seen.losses.dtype) * seen.losses).sum())
+
+    def _raw(self, seen: Seen) -> Weights:
+        """What the teacher makes of a pass, before normalisation, (n,); 1 without a teacher."""
+        if self.teacher is None:
+            return torch.ones_like(seen.losses)
+        with torch.no_grad():
+            seen = seen.detached()
+            self.teacher.notice(gathered_seen(seen) if self.teacher.judges_batch else seen)
+            raw = weigh(self.teacher, seen).detach()  # it may be a parameter itself
+        if self.clock.steps == 0:
+            check_weights(raw, len(seen.losses))
+        return raw
+
+    def _as_pass(self, batch: Batch, moment: Moment, one: Weighed) -> Pass:
+        weights = None if self.lessons.deeper else one.weights
+        return Pass(batch, moment, one.seen.detached(), weights)
+
+    def _leaves(self) -> list[Tensor]:
+        return [p for p in self.student.module.parameters() if p.requires_grad]

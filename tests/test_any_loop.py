@@ -1,0 +1,373 @@
+"""What people's loops really have: other batches, buffers that are assigned, clipping, ends of epochs."""
+
+import gc
+import random
+import weakref
+from collections import namedtuple
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from tests.metagrad.brute_force import relative_error
+from torch import Tensor, nn
+from torch.utils.data import TensorDataset
+
+import reweigh
+from reweigh.errors import CheckpointError, DivergedError, UnsupportedError, UsageError
+
+X, Y = torch.randn(12, 4, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3
+
+
+def net(last: int = 3) -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, last))
+
+
+def awake(student: nn.Module, kind: str = "interaction") -> reweigh.Teacher:
+    torch.manual_seed(1)
+    if kind == "linear":
+        teacher = reweigh.LinearTeacher([reweigh.InternalState(student, "2")])
+    else:
+        teacher = reweigh.InteractionTeacher(student, layer="2", num_classes=3)
+    for p in teacher.parameters():
+        nn.init.normal_(p)
+    return teacher
+
+
+def held(student: nn.Module | None = None, **options) -> reweigh.Reweigher:
+    student = student or net()
+    optimizer = options.pop("optimizer", None) or torch.optim.SGD(student.parameters(), 0.1)
+    teacher = options.pop("teacher", None) or awake(student)
+    trusted = options.pop("trusted", (X, Y))
+    return reweigh.Reweigher(student, optimizer, teacher, trusted=trusted, **options)
+
+
+# Which part of a batch the labels are.
+
+
+def third(student: nn.Module, batch) -> Tensor:
+    return F.cross_entropy(student(batch[0]), batch[2], reduction="none")
+
+
+def test_the_second_of_three_parts_is_not_taken_for_the_label() -> None:
+    batch = (X, torch.zeros_like(Y), Y)
+    with pytest.raises(UsageError, match=r"Reweigher\(labels=f\)"):
+        held(per_sample_loss=third, trusted=batch).step(*batch)
+    told = held(per_sample_loss=third, trusted=batch, labels=lambda b: b[2])
+    assert torch.equal(told.step(*batch).weights, held().step(X, Y).weights)
+    one = reweigh.PosteriorTeacher(layer="2", num_classes=3)
+    with pytest.raises(UsageError, match="labels=f"):
+        held(teacher=one, per_sample_loss=third, trusted=batch).step(*batch)
+
+
+def test_the_posterior_teachers_student_learns_from_the_labels_that_were_named() -> None:
+    batch = (X, torch.zeros_like(Y), Y)
+    options = {"per_sample_loss": third, "trusted": batch, "labels": lambda b: b[2]}
+    teachers = [reweigh.PosteriorTeacher(layer="2", num_classes=3) for _ in range(2)]
+    found = held(teacher=teachers[0], **options).step(*batch)
+    torch.testing.assert_close(found.losses, held(teacher=teachers[1]).step(X, Y).losses)
+
+
+def test_a_named_tuple_says_itself_which_part_the_labels_are() -> None:
+    Named = namedtuple("Named", "x mask labels")
+    batch = Named(X, torch.zeros_like(Y), Y)
+    found = held(per_sample_loss=third, trusted=batch).step(batch)
+    assert torch.equal(found.weights, held().step(X, Y).weights)
+
+
+def test_labels_that_are_no_classes_are_refused_with_a_way_out() -> None:
+    for wrong, says in ((Y.float(), "LinearTeacher"), (Y - 1, "label -1 is not one of 0 … 2")):
+        with pytest.raises(UsageError, match=says):
+            held(per_sample_loss=lambda s, b: s(b[0]).sum(1)).step(X, wrong)
+
+
+def test_recurrent_students_with_time_first() -> None:
+    class Last(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.last = nn.LSTM(4, 5), nn.Linear(5, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.last(self.inner(x)[0][-1])
+
+    torch.manual_seed(0)
+    student, x = Last(), torch.randn(7, 12, 4)  # (t, n, d)
+    teacher = reweigh.InteractionTeacher(student, layer="last", num_classes=3)
+    loop = held(student, teacher=teacher, trusted=(x, Y), every=1)
+    assert loop.step(x, Y).weights.shape == (12,)
+
+
+def test_students_that_answer_with_a_dict() -> None:
+    class Told(nn.Sequential):
+        def forward(self, x: Tensor) -> dict[str, Tensor]:
+            return {"logits": super().forward(x)}
+
+    student = Told(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+    with pytest.raises(UsageError, match=r"answers with a dict.*per_sample_loss=f"):
+        held(student).step(X, Y)
+    one = reweigh.PosteriorTeacher(layer="2", num_classes=3)
+    with pytest.raises(UsageError, match=r"answers with a dict.*logits=f"):
+        held(student, teacher=one).step(X, Y)
+
+
+def test_a_layer_that_runs_twice() -> None:
+    class Twice(nn.Sequential):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x) + super().forward(-x)
+
+    with pytest.raises(UsageError, match="'2' runs more than once"):
+        held(Twice(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))).step(X, Y)
+
+
+# The student's state and randomness.
+
+
+class Mean(nn.Module):
+    """Assigns its buffer, where batch normalisation writes into it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.Linear(4, 3)
+        self.register_buffer("m", torch.zeros(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.m = 0.9 * self.m + 0.1 * x.mean(0)
+        return self.last(x - self.m)
+
+
+def test_a_buffer_that_is_assigned_keeps_its_updates() -> None:
+    def after(trajectory: str | None) -> Tensor:
+        torch.manual_seed(0)
+        student = Mean()
+        optimizer = torch.optim.SGD(student.parameters(), 0.1)
+        teacher = reweigh.InteractionTeacher(student, layer="last", num_classes=3)
+        options = {} if trajectory is None else {"trajectory": trajectory, "every": 2}
+        loop = reweigh.Reweigher(
+            student, optimizer, teacher if trajectory else None, trusted=(X, Y), **options
+        )
+        for _ in range(4):
+            loop.step(X, Y)
+        return student.m
+
+    plain = after(None)
+    assert plain.norm() > 0
+    for trajectory in ("kept", "snapshots"):
+        torch.testing.assert_close(after(trajectory), plain)
+
+
+@pytest.mark.parametrize("draw", [random.random, np.random.rand])
+def test_random_numbers_that_could_not_be_drawn_again(draw) -> None:
+    class Drop(nn.Sequential):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x) * (1 + 1e-9 * draw())
+
+    with pytest.raises(UnsupportedError, match="draws random numbers from Python or numpy"):
+        held(Drop(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))).step(X, Y)
+
+
+def test_a_student_that_counts_its_calls() -> None:
+    class Counting(nn.Sequential):
+        calls = 0
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.calls += 1
+            return super().forward(x) * self.calls
+
+    with pytest.raises(UnsupportedError, match="differently when it is asked twice"):
+        held(Counting(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))).step(X, Y)
+
+
+# Loops that go backward by themselves.
+
+
+def test_a_loss_that_is_divided_is_found_though_all_weights_are_alike() -> None:
+    flat = reweigh.InteractionTeacher(net(), layer="2", num_classes=3)
+    loop = held(teacher=flat, every=1)
+    (loop.loss(X, Y) / 4).backward()
+    loop.optimizer.step()
+    with pytest.raises(UsageError, match=r"differs by 300%.*not divided"):
+        loop.after_step()
+
+
+def test_clip_norm_clips_also_where_the_loop_goes_backward() -> None:
+    def moved(accumulate: int, own: bool) -> Tensor:
+        loop = held(clip_norm=0.01, accumulate=accumulate, every=1)
+        before = torch.cat([p.detach().flatten() for p in loop.student.module.parameters()])
+        for _ in range(accumulate):
+            if own:
+                loop.step(X, Y)
+            else:
+                loop.loss(X, Y).backward()
+        if not own:
+            loop.optimizer.step()
+            loop.after_step()
+        after = torch.cat([p.detach().flatten() for p in loop.student.module.parameters()])
+        return after - before
+
+    for accumulate in (1, 2):
+        assert float(moved(accumulate, False).norm()) == pytest.approx(0.1 * 0.01, rel=1e-3)
+        torch.testing.assert_close(moved(accumulate, False), moved(accumulate, True))
+
+
+def test_an_accumulated_step_may_end_early() -> None:
+    def run(passes: int, accumulate: int, how: str) -> list[Tensor]:
+        loop = held(accumulate=accumulate, every=1)
+        for part in torch.arange(12).chunk(2)[:passes]:
+            loop.loss(X[part], Y[part]).backward() if how == "loss" else loop.step(X[part], Y[part])
+        if how == "loss":
+            loop.optimizer.step()
+            loop.after_step()
+        elif how == "flush":
+            assert loop.flush()
+            assert not loop.flush()
+        loop.state_dict()
+        return [*loop.student.module.parameters(), *loop.teacher.parameters()]
+
+    expected = run(2, 2, "step")
+    for how in ("flush", "loss"):
+        for one, other in zip(run(2, 4, how), expected, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_the_loss_of_an_accumulated_pass_is_its_own_mean() -> None:
+    flat = reweigh.InteractionTeacher(net(), layer="2", num_classes=3)
+    outcome = held(teacher=flat, accumulate=4).step(X, Y)
+    torch.testing.assert_close(outcome.loss, outcome.losses.mean())
+
+
+def test_a_loss_without_gradient_is_refused() -> None:
+    loop = held()
+    with torch.no_grad(), pytest.raises(UsageError, match="gradients are off"):
+        loop.loss(X, Y)
+    loop.step(X, Y)
+
+
+def fused() -> tuple[reweigh.Reweigher, torch.amp.GradScaler]:
+    student = net()
+    optimizer = torch.optim.AdamW(student.parameters(), 0.01, fused=True)
+    loop = held(student, optimizer=optimizer, every=1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    scaler.scale(loop.loss(X, Y)).backward()
+    return loop, scaler
+
+
+def test_a_fused_optimizer_under_a_scaler_is_refused_unless_its_gradients_are_unscaled() -> None:
+    loop, scaler = fused()
+    with pytest.raises(UnsupportedError, match="unscale_"):
+        scaler.step(loop.optimizer)
+    loop, scaler = fused()
+    scaler.unscale_(loop.optimizer)
+    scaler.step(loop.optimizer)
+    assert loop.after_step()
+
+
+def test_a_step_that_a_fused_kernel_skips_does_not_count() -> None:
+    loop, scaler = fused()
+    next(loop.student.module.parameters()).grad[0, 0] = float("inf")
+    scaler.unscale_(loop.optimizer)
+    scaler.step(loop.optimizer)
+    assert not loop.after_step()
+    assert loop.clock.steps == 0
+
+
+def test_autocast_around_the_pass_alone() -> None:
+    student = net()
+    loop = held(student, teacher=awake(student, "linear"), trusted=(X.bfloat16(), Y), every=1)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = loop.loss(X.bfloat16(), Y)
+    loss.backward()
+    loop.optimizer.step()
+    assert loop.after_step()
+
+
+def test_lookahead_sees_a_layer_that_was_frozen_since() -> None:
+    def taught(late: bool) -> list[Tensor]:
+        student = net()
+        optimizer = torch.optim.SGD(student.parameters(), 0.5)
+        if not late:
+            student[0].requires_grad_(False)
+        loop = held(student, optimizer=optimizer, every=1, lookahead=True)
+        student[0].requires_grad_(False)
+        loop.step(X, Y)
+        return [p.detach() for p in loop.teacher.parameters()]
+
+    late, early = ({str(i): t for i, t in enumerate(taught(flag))} for flag in (True, False))
+    assert relative_error(late, early) < 1e-12
+
+
+# What is given wrongly.
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"optimizer": "sgd"}, "optimizer must be a torch.optim optimizer, not a str"),
+        ({"teacher": reweigh.LinearTeacher}, "teacher must be a reweigh.Teacher that was built"),
+        ({"teacher_optimizer": torch.optim.SGD}, "teacher_optimizer= must be an optimizer of"),
+        ({"clip_norm": "1"}, "clip_norm must be a positive number, not '1'"),
+        ({"total_steps": -1}, "total_steps must be a whole number"),
+        ({"every": True}, "every must be a whole number"),
+        ({"trusted": TensorDataset(X, Y)}, "wrap it in a DataLoader"),
+    ],
+)
+def test_wrong_arguments(options: dict, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        held(**options)
+
+
+def test_parts_in_another_order_and_students_without_parameters() -> None:
+    student = net()
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    with pytest.raises(UsageError, match=r"student must be an nn.Module, not a SGD"):
+        reweigh.Reweigher(optimizer, student)
+    with pytest.raises(UsageError, match="no parameters"):
+        reweigh.Reweigher(nn.Tanh(), optimizer)
+
+
+def test_a_teachers_optimizer_that_holds_something_else() -> None:
+    student = net()
+    other = torch.optim.SGD(student.parameters(), 0.1)
+    with pytest.raises(UsageError, match="must hold the teacher's parameters"):
+        held(student, teacher_optimizer=other)
+
+
+def test_ids_that_do_not_fit() -> None:
+    for ids in (list(range(12)), torch.arange(3)):
+        with pytest.raises(UsageError, match="ids= names the 12 samples"):
+            held().step(X, Y, ids=ids)
+
+
+def test_states_that_are_none_of_ours() -> None:
+    with pytest.raises(CheckpointError, match="no 'clock'"):
+        held().load_state_dict({})
+    plain = reweigh.Reweigher(net(), torch.optim.SGD(net().parameters(), 0.1))
+    with pytest.raises(CheckpointError, match="needs teacher"):
+        held().load_state_dict(plain.state_dict())
+
+
+def test_trouble_with_the_trusted_batch_says_that_it_is_there() -> None:
+    with pytest.raises(UsageError, match="in the trusted batch: it is empty"):
+        held(trusted=(X[:0], Y[:0])).step(X, Y)
+    with pytest.raises(DivergedError, match=r"trusted samples .* \[0, 1"):
+        held(trusted=(X * float("nan"), Y)).step(X, Y)
+    with pytest.raises(RuntimeError) as caught:
+        held(trusted=(X.double(), Y)).step(X, Y)
+    assert "trusted" in caught.value.__notes__[0]
+
+
+def test_k_of_one_needs_no_b() -> None:
+    assert held(every=1).engine.through == 1
+    assert held().engine.through == 2
+
+
+def test_an_optimizer_does_not_keep_its_reweighers_alive() -> None:
+    student = net()
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    loop = held(student, optimizer=optimizer)
+    loop.step(X, Y)
+    gone = weakref.ref(loop)
+    del loop
+    gc.collect()
+    assert gone() is None
+    assert not optimizer._optimizer_step_pre_hooks
