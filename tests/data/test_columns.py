@@ -35,10 +35,35 @@ def test_bad_files_get_one_sentence(tmp_path, content, sentence):
         read(tmp_path, content)
 
 
-@pytest.mark.parametrize("gap", ["nan", "", "inf"])
-def test_gaps_in_numbers_are_named(tmp_path, gap):
-    with pytest.raises(DataError, match=rf"column 'a' has '{gap}' in data row 2"):
-        read(tmp_path, f"a,b\n1,x\n{gap},y\n").numbers("a")
+def test_what_is_not_finite_is_named_and_gaps_are_nan(tmp_path):
+    with pytest.raises(DataError, match="column 'a' has 'inf' in data row 2"):
+        read(tmp_path, "a,b\n1,x\ninf,y\n").numbers("a")
+    for gap in ("nan", "", " "):
+        found = read(tmp_path, f"a,b\n1,x\n{gap},y\n").numbers("a")
+        np.testing.assert_array_equal(found, [1, np.nan])
+
+
+def test_dates_and_truths_are_numbers_and_none_may_be_a_class(tmp_path):
+    text = "day,vip,odd,label\n1970-01-02,TRUE,1970-01-02,None\n,false,x,nan\n"
+    columns = read(tmp_path, text + "1970-01-01T00:00:01.5,,2024-02-31,a\n")
+    np.testing.assert_array_equal(columns.numbers("day"), [86400, np.nan, 1.5])
+    np.testing.assert_array_equal(columns.numbers("vip"), [1, 0, np.nan])
+    assert columns.numbers("odd") is None
+    assert columns.labels("label").tolist() == ["None", "nan", "a"]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_dates_of_parquet_mean_the_same_in_every_unit(tmp_path, unit):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    days = pa.array([86400, None, 2], pa.int64()).cast(pa.timestamp("s")).cast(pa.timestamp(unit))
+    flags = pa.array([True, None, False])
+    parquet.write_table(pa.table({"day": days, "vip": flags}), tmp_path / "t.parquet")
+    columns = Columns.read(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(columns.numbers("day"), [86400, np.nan, 2])
+    np.testing.assert_array_equal(columns.numbers("vip"), [1, np.nan, 0])
+    assert columns.texts("vip").tolist() == ["True", "", "False"]
 
 
 def test_parquet(tmp_path):
@@ -50,8 +75,7 @@ def test_parquet(tmp_path):
     columns = Columns.read(tmp_path / "t.parquet")
     assert columns.numbers("c").tolist() == [1, 0]
     assert columns.numbers("b") is None
-    with pytest.raises(DataError, match="column 'a' has 'nan' in data row 2"):
-        columns.numbers("a")
+    np.testing.assert_array_equal(columns.numbers("a"), [1, np.nan])
     with pytest.raises(DataError, match="data row 2 has no label"):
         columns.labels("b")
     (tmp_path / "bad.parquet").write_bytes(b"no")

@@ -133,14 +133,21 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
     made = report()
     runs = [replace(made.runs[0], row=r["method"], result=r) for r in results]
     worst = {"id": 7, "source": "<b>ein</b> Hund", "target": "a <MASK>", "label_quality": 0.1}
-    pairs = [worst | {"weight": None, "loss": 3.0}]
-    translated = Report(runs, runs[1], None, pairs=pairs)
+
+    class Audited:
+        cautions = ("nobody <checked> it",)
+
+        def summary(self) -> dict:
+            return {"worst": [worst | {"weight": None, "loss": 3.0}]}
+
+    translated = Report(runs, runs[1], None, pairs=Audited())
     assert headline(translated) == "deep reaches a BLEU of 33.0; plain training 30.0."
     assert [row["method"] for row in translated.rows] == ["deep", "uniform"]
     assert foremost(runs) is runs[1]
     page = render(translated)
     assert "BLEU (last epoch)" in page
     assert 'id="samples"' not in page
+    assert "<strong>Caution:</strong> nobody &lt;checked&gt; it." in page
     assert (
         '<td class="name">&lt;b&gt;ein&lt;/b&gt; Hund</td><td class="name">a &lt;MASK&gt;' in page
     )
@@ -149,9 +156,19 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
         measure_of([results[0], made.runs[0].result])
 
 
+def test_a_page_says_how_many_of_the_issues_it_shows(monkeypatch) -> None:
+    made = report()
+    issues = int(made.audit.is_issue.sum())
+    assert f"60 of {issues} issues: the worst of every given class in turns" in render(made)
+    monkeypatch.setattr("reweigh.report.suspects.MOST_PICTURES", issues)
+    assert f"All {issues} issues." in render(made)
+
+
 def test_one_seed_is_not_given_whiskers() -> None:
     chart = methods_chart(report().rows, MEASURES[0])
     assert chart.data[0]["error_x"]["array"][-1] is None
+    alone = methods_chart(report().rows[-1:], MEASURES[0])
+    assert not alone.data[0]["error_x"]["visible"]
     assert "One seed" in chart.caption
 
 

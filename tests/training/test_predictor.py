@@ -125,6 +125,9 @@ def test_texts_that_training_never_saw_are_told(run: Path, tmp_path: Path) -> No
     (caution,) = Predictor(run).read(tmp_path / "t.CSV").cautions
     assert caution.startswith("column 'city': 2 of 3 rows have a text that no training row has")
     assert "'Oslo'" in caution
+    (tmp_path / "t.CSV").write_text("age,city\n40,Ulm\n,Ulm\n")
+    (caution,) = Predictor(run).read(tmp_path / "t.CSV").cautions
+    assert caution.startswith("column 'age': 1 of 2 rows are empty, which no training row is")
 
 
 def test_images_of_another_size_are_named_and_hidden_ones_are_not_there(tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_a_run_without_its_inputs_or_with_broken_ones(run: Path, tmp_path: Path)
     [
         ("none.csv", "id,age\n1,2\n", "has no column 'city', which the student learned from"),
         ("text.csv", "age,city\nold,Ulm\n", "column 'age' holds text where the student learned"),
-        ("gap.csv", "age,city\n1,Ulm\n,Ulm\n", "column 'age' has '' in data row 2"),
+        ("far.csv", "age,city\n1,Ulm\ninf,Ulm\n", "column 'age' has 'inf' in data row 2"),
         ("photo.png", "", "takes rows of a table"),
     ],
 )

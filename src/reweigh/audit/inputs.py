@@ -19,7 +19,7 @@ def checked_labels(labels: ArrayLike) -> NDArray[np.int64]:
 
 def checked_probabilities(pred_probs: ArrayLike, labels: NDArray[np.int64]) -> NDArray[np.float32]:
     """Probabilities (n, K) as float32, of as many samples as labels and of all their classes."""
-    p = np.asarray(pred_probs, dtype=np.float32)
+    p = _numbers(pred_probs, "pred_probs")
     if p.ndim != 2 or len(p) != len(labels) or p.shape[1] <= labels.max():
         raise UsageError(
             f"pred_probs has shape {p.shape}; expected ({len(labels)}, K) with K above the largest "
@@ -32,7 +32,16 @@ def checked_probabilities(pred_probs: ArrayLike, labels: NDArray[np.int64]) -> N
 
 def checked_weights(weights: ArrayLike, size: int) -> NDArray[np.float32]:
     """Weights (n,) or (epochs, n) as float32."""
-    w = np.asarray(weights, dtype=np.float32)
+    w = _numbers(weights, "weights")
     if w.ndim not in (1, 2) or w.shape[-1] != size or w.size == 0:
         raise UsageError(f"weights has shape {w.shape}; expected ({size},) or (epochs, {size}).")
+    if np.isinf(w).any():
+        raise UsageError("weights holds infinite ones; expected finite numbers, NaN where unseen.")
     return w
+
+
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float32]:
+    try:
+        return np.asarray(values, dtype=np.float32)
+    except (ValueError, TypeError):  # texts, or rows of different lengths
+        raise UsageError(f"{name} must be an array of numbers, with rows of one length.") from None

@@ -23,20 +23,22 @@ from reweigh.errors import UsageError
 
 
 def find_label_issues(
-    *,
     labels: ArrayLike,
     pred_probs: ArrayLike,
+    *,
     weights: ArrayLike | None = None,
-    return_indices_ranked_by: Literal["label_quality"] | None = None,
+    return_indices_ranked_by: Literal["label_quality", "self_confidence"] | None = None,
 ) -> NDArray[np.bool_] | NDArray[np.int64]:
     """A mask (n,) of the labels that look wrong, or their positions, the most suspicious first.
 
-    Args as for `get_label_quality_scores`.
+    Args as for `get_label_quality_scores`. Without weights the quality is cleanlab's
+    `self_confidence`, and may be called so.
     """
-    if return_indices_ranked_by not in (None, "label_quality"):
+    names = (None, "label_quality", *(("self_confidence",) if weights is None else ()))
+    if return_indices_ranked_by not in names:
         raise UsageError(
-            f"return_indices_ranked_by is {return_indices_ranked_by!r}; "
-            "expected 'label_quality' or None."
+            f"return_indices_ranked_by is {return_indices_ranked_by!r}; expected one of "
+            f"{', '.join(map(repr, names))}."
         )
     y = checked_labels(labels)
     p = checked_probabilities(pred_probs, y)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from reweigh import signals
 from reweigh.audit.detection import ranking
-from reweigh.audit.quality import mean_weights, weight_ranks
+from reweigh.audit.quality import weight_or_nan, weight_ranks
 from reweigh.audit.run import weights_of
 from reweigh.config import TranslationConfig
 from reweigh.config.methods import UniformConfig
@@ -30,6 +30,7 @@ from reweigh.text.token_batches import in_order
 from reweigh.training.run import refuse_unfinished, set_up_torch
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.translation import Translation
+from reweigh.training.whereabouts import with_data_found
 from reweigh.training.workshop import device_after
 
 SHOWN = 10
@@ -46,6 +47,7 @@ class PairAudit:
     loss: NDArray[np.float32]  # (n,), of a target token
     quality: NDArray[np.float32]  # (n,)
     changed: NDArray[np.bool_] | None  # (n,), by planted noise
+    cautions: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -69,7 +71,12 @@ class PairAudit:
         rows = [{k: v[0].item() for k, v in self.columns(slice(i, i + 1)).items()} for i in worst]
         finite = [{k: None if v != v else v for k, v in row.items()} for row in rows]
         truth = None if self.changed is None else ranking(self.changed, self.quality)
-        return {"pairs": len(self), "worst": finite, "detection": truth}
+        return {
+            "pairs": len(self),
+            "cautions": list(self.cautions),
+            "worst": finite,
+            "detection": truth,
+        }
 
     def _words(self, numbers: NDArray[np.int32]) -> str:
         return " ".join(self.codec.decode_words(numbers.tolist()))
@@ -78,6 +85,7 @@ class PairAudit:
 def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     """Audit the training pairs of the run in `folder`; one pass of its student over them."""
     refuse_unfinished(folder)
+    config = with_data_found(config, folder)
     set_up_torch(config)
     problem = prepared(config)
     assert isinstance(problem, TranslationProblem)
@@ -92,10 +100,11 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     return PairAudit(
         corpus=problem.train,
         codec=problem.codec,
-        weight=np.full(n, np.nan, np.float32) if weights is None else mean_weights(weights),
+        weight=weight_or_nan(weights, n),
         loss=loss,
         quality=p if weights is None else ((weight_ranks(weights) + p) / 2).astype(np.float32),
         changed=problem.changed,
+        cautions=problem.cautions,
     )
 
 

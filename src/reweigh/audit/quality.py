@@ -21,7 +21,7 @@ LAST_EPOCHS = 5
 
 
 def get_label_quality_scores(
-    labels: ArrayLike, *, pred_probs: ArrayLike, weights: ArrayLike | None = None
+    labels: ArrayLike, pred_probs: ArrayLike, *, weights: ArrayLike | None = None
 ) -> NDArray[np.float32]:
     """The quality (n,) of every label.
 
@@ -48,6 +48,11 @@ def weight_ranks(weights: NDArray[np.float32]) -> NDArray[np.float32]:
     ranks = np.full(len(mean), 0.5, np.float32)
     ranks[seen] = (rankdata(mean[seen]) - 0.5) / max(1, seen.sum())  # ties share their place
     return ranks
+
+
+def weight_or_nan(weights: NDArray[np.float32] | None, size: int) -> NDArray[np.float32]:
+    """Mean weight (n,) of the last epochs; NaN where nobody gave any."""
+    return np.full(size, np.nan, np.float32) if weights is None else mean_weights(weights)
 
 
 def mean_weights(weights: NDArray[np.float32]) -> NDArray[np.float32]:

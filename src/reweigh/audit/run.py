@@ -12,7 +12,7 @@ from reweigh.audit.copies import conflicting_copies
 from reweigh.audit.detection import Detection, detection
 from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
-from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, mean_weights
+from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, weight_or_nan
 from reweigh.config import RunConfig, Settings
 from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
@@ -21,6 +21,7 @@ from reweigh.methods import AnyProblem, method_for
 from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
 from reweigh.training.tasks import prepared
 from reweigh.training.weight_store import WeightStore
+from reweigh.training.whereabouts import with_data_found
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,20 @@ class Audit:
     look: Look
     not_judged: dict[str, int]
     """How many samples of the other parts there are."""
+    cautions: tuple[str, ...] = ()
+    """What to know before believing a figure."""
 
     @property
     def estimated_wrong(self) -> int:
         """How many labels are wrong, by the noise matrix."""
         return int(wrong_per_class(self.samples.labels, self.noise_matrix).sum())
+
+    def copy_groups(self) -> NDArray[np.int64]:
+        """The number (n,), from 1, of a sample's group of equal inputs with different labels; 0: none."""
+        groups = np.zeros(len(self.samples), np.int64)
+        for number, group in enumerate(self.copies, start=1):
+            groups[group] = number
+        return groups
 
     def ranked_issues(self) -> NDArray[np.int64]:
         """Positions of the issues, the most suspicious first."""
@@ -53,12 +63,14 @@ class Audit:
 
     def summary(self) -> dict[str, Any]:
         """For programs: the figures, without the rows."""
+        called = self.samples.called()
         return {
             "samples": len(self.samples),
+            "cautions": list(self.cautions),
             "not_judged": self.not_judged,
             "issues": int(self.is_issue.sum()),
             "estimated_wrong": self.estimated_wrong,
-            "conflicting_copies": [self.samples.ids[group].tolist() for group in self.copies],
+            "conflicting_copies": [called[group].tolist() for group in self.copies],
             "classes": self.class_rows(),
             "noise_matrix": self.noise_matrix.round(4).tolist(),
             "detection": self.detection,
@@ -109,9 +121,7 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         class_names=problem.class_names,
         samples=samples,
         true_labels=true,
-        weight=np.full(len(samples), np.nan, np.float32)
-        if weights is None
-        else mean_weights(weights),
+        weight=weight_or_nan(weights, len(samples)),
         quality=quality,
         predicted=predicted,
         is_issue=issue,
@@ -120,6 +130,7 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
         not_judged={"trusted": len(problem.trusted), "test": len(problem.test)},
+        cautions=problem.cautions,
     )
 
 
@@ -128,7 +139,7 @@ def _config(folder: Path) -> RunConfig:
     refuse_unfinished(folder)
     if not isinstance(config, RunConfig):
         raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
-    return config
+    return with_data_found(config, folder)
 
 
 def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
@@ -137,7 +148,11 @@ def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
     kept = read_npz(folder / "samples.npz")
     same = all(
         np.array_equal(kept.get(name, ()), own)
-        for name, own in (("ids", train.ids), ("labels", train.labels))
+        for name, own in (
+            ("ids", train.ids),
+            ("labels", train.labels),
+            ("fingerprint", np.array(problem.record.get("fingerprint", ""))),
+        )
     )
     if not same:
         raise DataError(

@@ -24,6 +24,7 @@ from reweigh.replacing import write_atomically
 from reweigh.training.progress import Progress
 from reweigh.training.result import ErrorResult
 from reweigh.training.run import begin_or_go_on, resume, settings_of
+from reweigh.training.whereabouts import with_data_found
 
 How = Literal["drop", "relabel"]
 
@@ -63,6 +64,7 @@ def second_pass(
     config = settings_of(folder)
     if not isinstance(config, RunConfig):
         raise UsageError(f"{folder} was not trained on labels; a second pass needs such a run.")
+    config = with_data_found(config, folder)
     changed = int(audit.is_issue.sum())
     if not changed:
         raise UsageError(f"No label of {folder} looks wrong: a second pass would be the first.")

@@ -12,17 +12,19 @@ from reweigh.data.table_file import write_columns
 
 COLUMNS = (
     "index", "id", "name", "given_label", "predicted_label", "label_quality", "is_label_issue",
-    "weight",
+    "weight", "copy_group",
 )  # fmt: skip
 
 
 def write_table(audit: Audit, path: Path) -> None:
     """Write one row a label."""
-    columns = partial(_columns, audit, audit.samples.called())
+    columns = partial(_columns, audit, audit.samples.called(), audit.copy_groups())
     write_columns(columns, len(audit.samples), path)
 
 
-def _columns(audit: Audit, called: NDArray[Any], part: slice) -> dict[str, NDArray[Any]]:
+def _columns(
+    audit: Audit, called: NDArray[Any], groups: NDArray[np.int64], part: slice
+) -> dict[str, NDArray[Any]]:
     """The columns of some rows, by name and in order."""
     samples, classes = audit.samples, np.asarray(audit.class_names)
     labels = samples.labels[part]
@@ -36,4 +38,5 @@ def _columns(audit: Audit, called: NDArray[Any], part: slice) -> dict[str, NDArr
         "label_quality": audit.quality[part],
         "is_label_issue": audit.is_issue[part],
         "weight": audit.weight[part],
+        "copy_group": groups[part],
     }

@@ -74,8 +74,10 @@ def audit(
     from reweigh import signals
     from reweigh.audit.run import audit_run
     from reweigh.audit.table import write_table
+    from reweigh.data.table_file import check_place
 
     path = out or run / "audit.csv"
+    check_place(path)
     with signals.listening():
         found = audit_run(run)
         write_table(found, path)
@@ -102,7 +104,7 @@ def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) ->
     from reweigh import signals
     from reweigh.audit.pairs import audit_pairs
     from reweigh.config import TranslationConfig
-    from reweigh.data.table_file import write_columns
+    from reweigh.data.table_file import check_place, write_columns
     from reweigh.errors import UsageError
     from reweigh.training.run import settings_of
 
@@ -113,6 +115,7 @@ def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) ->
         )
     config, path = settings_of(run), out or run / "audit.csv"
     assert isinstance(config, TranslationConfig)
+    check_place(path)
     with signals.listening():
         found = audit_pairs(run, config)
         write_columns(found.columns, len(found), path)
@@ -133,6 +136,7 @@ def _pair_parts(summary: dict[str, Any]) -> list[Any]:
     for row in summary["worst"]:
         table.add_row(f"{row['label_quality']:.3f}", escape(row["source"]), escape(row["target"]))
     lines = [f"Every pair's score: {summary['table']}"]
+    lines += [f"Caution: {words}." for words in summary["cautions"]]
     if (truth := summary["detection"]) is not None:
         lines.insert(
             0,
@@ -187,10 +191,15 @@ def _sentences(summary: dict[str, Any]) -> list[str]:
     n, wrong = summary["samples"], summary["estimated_wrong"]
     aside = " and ".join(f"{size:,} {part}" for part, size in summary["not_judged"].items())
     lines = [
-        f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%}). Not judged: {aside} samples."
+        f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%}). Not judged: {aside} samples.",
+        *(f"Caution: {words}." for words in summary["cautions"]),
     ]
     if groups := summary["conflicting_copies"]:
-        lines.append(f"Equal inputs with different labels: {len(groups):,} groups.")
+        first = ", ".join(map(str, groups[0][:5]))
+        lines.append(
+            f"Equal inputs with different labels: {len(groups):,} groups, the first {first} "
+            "(all in audit.csv under copy_group)."
+        )
     if (truth := summary["detection"]) is not None:
         lines.append(
             f"Against the truth ({truth['wrong']:,} wrong): AUROC {truth['auroc']:.3f}, "

@@ -46,6 +46,9 @@ class DataConfig(Section):
     label_column: str = "label"
     """Column of a table or of a CSV of image paths that holds the label."""
 
+    ignore: str | None = None
+    """Columns of a table that are no features, separated by commas: keys, names, what came later."""
+
     image_size: int | None = Field(default=None, gt=0, le=4096)
     """Side in pixels to which images of a folder are resized; unset: all must be of one size."""
 

@@ -1,6 +1,7 @@
 """A table as named columns, and the columns that say which part a row belongs to."""
 
 import csv
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from reweigh.data.splits import hold_out_test
 from reweigh.errors import DataError
 
 ROLES = ("split", "trusted")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 
 
@@ -49,7 +51,7 @@ class Columns:
     def labels(self, name: str) -> NDArray[np.str_]:
         """The label column as text, without gaps."""
         texts = np.char.strip(self.texts(name))
-        empty = np.flatnonzero(np.isin(texts, ["", "None", "nan"]))
+        empty = np.flatnonzero((texts == "") | _is_nan(self.values[name]))
         if len(empty):
             raise DataError(
                 f"{self.origin}: data row {empty[0] + 1} has no label in column {name!r} "
@@ -58,31 +60,63 @@ class Columns:
         return texts
 
     def numbers(self, name: str) -> NDArray[np.float64] | None:
-        """A column as numbers, or None if any cell is not one; a gap is an error."""
-        try:
-            numbers = self.values[name].astype(np.float64)
-        except (ValueError, TypeError):  # TypeError: None among Parquet's texts
-            return self._without_gaps(name)
-        wrong = np.flatnonzero(~np.isfinite(numbers))
+        """A column as numbers, NaN where a cell is empty, or None if any cell is something else.
+
+        Dates are seconds, true and false are 1 and 0, whatever file they come from.
+        """
+        numbers = _numbers(self.values[name])
+        if numbers is None:
+            return None
+        wrong = np.flatnonzero(np.isinf(numbers))
         if len(wrong):
-            raise self._gap(name, wrong[0])
+            raise DataError(
+                f"{self.origin}: column {name!r} has {str(self.values[name][wrong[0]])!r} in data row "
+                f"{wrong[0] + 1} where a finite number is expected; correct the cell or drop the row."
+            )
         return numbers
 
-    def _without_gaps(self, name: str) -> None:
-        """A column that is numbers but for empty cells is a column with gaps, not of text."""
-        texts = np.char.strip(self.texts(name))
-        empty = np.flatnonzero(texts == "")
-        try:
-            texts[texts != ""].astype(np.float64)
-        except ValueError:
-            return
-        raise self._gap(name, empty[0])
 
-    def _gap(self, name: str, row: int) -> DataError:
-        return DataError(
-            f"{self.origin}: column {name!r} has {str(self.values[name][row])!r} in data row "
-            f"{row + 1} where a finite number is expected; fill the gap or drop the row."
-        )
+def _numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
+    if cells.dtype.kind in "Mm":
+        gap = np.isnat(cells)
+        seconds = cells.astype(f"{cells.dtype.kind}8[us]").astype(np.int64) / 1e6
+        return np.where(gap, np.nan, seconds)
+    if cells.dtype.kind in "biuf":
+        return cells.astype(np.float64)
+    texts = np.char.strip(cells.astype(np.str_))
+    full = texts != ""
+    found = np.full(len(texts), np.nan)
+    for read in (_plain_numbers, _truths, _dates) if full.any() else ():
+        if (some := read(texts[full])) is not None:
+            found[full] = some
+            return found
+    return None
+
+
+def _plain_numbers(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:
+    try:
+        return texts.astype(np.float64)
+    except ValueError:
+        return None
+
+
+def _truths(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:
+    small = np.char.lower(texts)
+    return (small == "true").astype(np.float64) if np.isin(small, ["true", "false"]).all() else None
+
+
+def _dates(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:
+    """Seconds since 1970 of ISO dates, with or without a time of day."""
+    if not all(map(_ISO.fullmatch, texts.tolist())):
+        return None
+    try:
+        return texts.astype("M8[us]").astype(np.int64) / 1e6
+    except ValueError:  # the 31st of February
+        return None
+
+
+def _is_nan(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
 
 
 def parts_of(columns: Columns, whole: Samples, class_names: tuple[str, ...], kind: Kind) -> Source:
@@ -160,4 +194,18 @@ def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
         table = parquet.read_table(path)
     except (ArrowException, OSError) as problem:
         raise DataError(f"{path} cannot be read as Parquet ({problem}).") from None
-    return {name: table[name].to_numpy() for name in table.column_names}
+    return {name: _cells(table[name]) for name in table.column_names}
+
+
+def _cells(column: Any) -> NDArray[Any]:
+    """A column of Parquet as CSV would have given it: an empty text where there is nothing."""
+    from pyarrow import float64, string, types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_decimal(kind):
+        return column.cast(float64()).to_numpy()
+    if types.is_boolean(kind) and column.null_count:
+        return np.array([{True: "True", False: "False"}.get(x, "") for x in column.to_pylist()])
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
+        return column.cast(string()).fill_null("").to_numpy().astype(np.str_)
+    return column.to_numpy()

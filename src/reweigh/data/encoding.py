@@ -1,6 +1,7 @@
 """Columns of a table as numbers: learned from the training rows, kept for rows that come later.
 
-Numbers are standardised, texts become one-hot. A text that no training row has is all zeros.
+Numbers are standardised, texts become one-hot. A text that no training row has is all zeros. An empty
+cell among numbers stands at their mean, and a column of its own says so where training rows have such.
 """
 
 from typing import TYPE_CHECKING, Self
@@ -18,13 +19,14 @@ _MOST_TEXTS = 100  # distinct texts a column may have; more is a key or prose, n
 
 
 class Column(BaseModel):
-    """One column: (x − mean) / scale, or one number for each of its categories."""
+    """One column: (x − mean) / scale, with [x is missing] if it has `gaps`, or one number a category."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: str
     mean: float = 0.0
     scale: float = 1.0
+    gaps: bool = False
     categories: tuple[str, ...] | None = None
 
     @classmethod
@@ -33,11 +35,17 @@ class Column(BaseModel):
         numbers = columns.numbers(name)
         if numbers is None:
             return cls(name=name, categories=_categories(columns.texts(name)[train], name))
-        mean, deviation = float(numbers[train].mean()), float(numbers[train].std())
-        return cls(name=name, mean=mean, scale=deviation or 1.0)  # a constant one becomes zeros
+        known = numbers[train & ~np.isnan(numbers)]
+        if not len(known):
+            raise DataError(
+                f"Column {name!r} is empty in all training rows; leave it out (ignore)."
+            )
+        gaps = bool(np.isnan(numbers[train]).any())
+        scale = float(known.std()) or 1.0  # a constant one becomes zeros
+        return cls(name=name, mean=float(known.mean()), scale=scale, gaps=gaps)
 
     def __call__(self, columns: "Columns") -> NDArray[np.float32]:
-        """(n, 1) of numbers, (n, categories) of texts."""
+        """(n, 1) or (n, 2) of numbers, (n, categories) of texts."""
         if self.name not in columns.names:
             raise DataError(
                 f"{columns.origin} has no column {self.name!r}, which the student learned from (it has "
@@ -52,7 +60,9 @@ class Column(BaseModel):
                 f"{columns.origin}: column {self.name!r} holds text where the student learned from "
                 f"numbers."
             )
-        return ((numbers - self.mean) / self.scale).astype(np.float32)[:, None]
+        missing = np.isnan(numbers)
+        values = np.where(missing, 0.0, (numbers - self.mean) / self.scale)
+        return np.stack([values, missing][: 1 + self.gaps], axis=1).astype(np.float32)
 
 
 class Encoding(BaseModel):
@@ -72,19 +82,10 @@ class Encoding(BaseModel):
         return np.concatenate([column(columns) for column in self.columns], axis=1)
 
     def cautions(self, columns: "Columns") -> list[str]:
-        """Columns with texts that no training row has: the student knows nothing of them."""
-        said = []
-        for column in self.columns:
-            if column.categories is None:
-                continue
-            texts = columns.texts(column.name)
-            new = ~np.isin(texts, column.categories)  # (n,)
-            if new.any():
-                said.append(
-                    f"column {column.name!r}: {new.sum()} of {len(texts)} rows have a text that no "
-                    f"training row has, such as {str(texts[new][0])!r}"
-                )
-        return said
+        """Columns with texts or gaps that no training row has: the student knows nothing of them."""
+        said = (_texts_unknown(column, columns) for column in self.columns if column.categories)
+        gaps = (_gaps_unknown(column, columns) for column in self.columns if not column.categories)
+        return [words for words in (*said, *gaps) if words is not None]
 
     @property
     def names(self) -> str:
@@ -92,11 +93,32 @@ class Encoding(BaseModel):
         return ", ".join(column.name for column in self.columns)
 
 
+def _texts_unknown(column: Column, columns: "Columns") -> str | None:
+    texts = columns.texts(column.name)
+    new = ~np.isin(texts, column.categories or ())  # (n,)
+    if not new.any():
+        return None
+    return (
+        f"column {column.name!r}: {new.sum()} of {len(texts)} rows have a text that no training row "
+        f"has, such as {str(texts[new][0])!r}"
+    )
+
+
+def _gaps_unknown(column: Column, columns: "Columns") -> str | None:
+    numbers = columns.numbers(column.name)
+    if column.gaps or numbers is None or not np.isnan(numbers).any():
+        return None
+    return (
+        f"column {column.name!r}: {np.isnan(numbers).sum()} of {len(numbers)} rows are empty, which no "
+        "training row is; they are taken for the mean"
+    )
+
+
 def _categories(texts: NDArray[np.str_], name: str) -> tuple[str, ...]:
     categories = np.unique(texts)
     if len(categories) > _MOST_TEXTS:
         raise DataError(
             f"Column {name!r} has {len(categories)} distinct texts, at most {_MOST_TEXTS} can be "
-            f"categories; drop the column or encode it as numbers."
+            f"categories; leave the column out (--set data.ignore={name}) or encode it as numbers."
         )
     return tuple(categories.tolist())

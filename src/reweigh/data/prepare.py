@@ -35,6 +35,8 @@ class DataSpec:
     """Where the files of named data sets are; else `REWEIGH_DATA`, else the cache folder."""
     label_column: str = "label"
     """Of a table."""
+    ignore: tuple[str, ...] = ()
+    """Columns of a table that are no features."""
     image_size: int | None = None
     """Height and width that images of a folder or listing are resized to."""
     labels: Path | None = None
@@ -72,7 +74,7 @@ class DataSpec:
 def prepare(spec: DataSpec) -> Problem:
     """The problem that `spec` describes; equal specs give equal problems, bit for bit."""
     _check_files(spec)
-    source = load(spec.data, spec.data_dir, spec.label_column, spec.image_size)
+    source = load(spec.data, spec.data_dir, spec.label_column, spec.image_size, spec.ignore)
     signals.check()
     source = with_trusted_in_train(source, spec.trusted)
     clear = _clear_of_test(source)

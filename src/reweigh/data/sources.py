@@ -14,6 +14,7 @@ def load(
     data_dir: Path | None = None,
     label_column: str = "label",
     image_size: int | None = None,
+    ignore: tuple[str, ...] = (),
 ) -> Source:
     """Read and check a named data set, or a folder, `.npz`, `.csv` or `.parquet` file."""
     if image_size is not None and image_size < 1:
@@ -21,7 +22,9 @@ def load(
     if data in text_names():
         raise UsageError(f'{data!r} holds sentence pairs; set task = "translation" to use it.')
     source = (
-        _named(data, data_dir) if data in names() else _path(Path(data), label_column, image_size)
+        _named(data, data_dir)
+        if data in names()
+        else _path(Path(data), label_column, image_size, ignore)
     )
     check(source)
     return source
@@ -40,7 +43,7 @@ def _named(name: str, data_dir: Path | None) -> Source:
     return readers[name]()
 
 
-def _path(path: Path, label_column: str, image_size: int | None) -> Source:
+def _path(path: Path, label_column: str, image_size: int | None, ignore: tuple[str, ...]) -> Source:
     from reweigh.data.readers import arrays, images, tables
 
     if path.is_dir():
@@ -48,7 +51,12 @@ def _path(path: Path, label_column: str, image_size: int | None) -> Source:
     if path.is_file() and path.suffix.lower() == ".npz":
         return arrays.read(path)
     if path.is_file() and path.suffix.lower() in {".csv", ".parquet"}:
-        return tables.read(path, label_column, image_size)
+        return tables.read(path, label_column, image_size, ignore)
+    if path.is_file() and path.suffix.lower() in {".tsv", ".txt", ".gz"}:
+        raise UsageError(
+            f"{str(path)!r} would be read as sentence pairs; add --task translation, or give a table "
+            "as .csv or .parquet."
+        )
     near = get_close_matches(str(path), names(), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(names())}."
     raise UsageError(

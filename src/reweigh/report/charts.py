@@ -34,7 +34,8 @@ class Chart:
 def methods_chart(rows: Sequence[dict[str, Any]], measure: Measure) -> Chart:
     """Test error or BLEU of each method, with its spread; the best on top."""
     names = [on_chart(row["method"]) for row in rows]
-    spread = {"type": "data", "array": [row["last"][1] for row in rows], "visible": True}
+    spreads = [row["last"][1] for row in rows]
+    spread = {"type": "data", "array": spreads, "visible": any(s is not None for s in spreads)}
     bars = {
         "type": "bar", "orientation": "h", "y": names, "error_x": spread,
         "x": [round(row["last"][0], 3) for row in rows], "marker": {"color": colour(0)},
@@ -72,8 +73,9 @@ def _curve(runs: Sequence[Run], key: str, title: str, caption: str) -> Chart:
                 "marker": {"symbol": symbol(k), "size": 5},
             }
         )  # fmt: skip
+    longest = max(len(line["x"]) for line in lines)
     layout = {
-        "xaxis": {"title": {"text": "epoch"}},
+        "xaxis": {"title": {"text": "epoch"}, "tick0": 1, "dtick": max(1, round(longest / 8))},
         "yaxis": {"title": {"text": title.lower()}, "rangemode": "tozero"},
     }
     return Chart(key.replace("_", "-"), title, caption, lines, layout)

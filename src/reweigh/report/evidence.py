@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
 from reweigh.data.columns import ROLES, Columns
+from reweigh.data.readers.tables import ID
 from reweigh.report.pictures import picture
 from reweigh.report.words import shown
 from reweigh.training.run import settings_of
+from reweigh.training.whereabouts import with_data_found
 
 Texts = Mapping[str, NDArray[np.str_]]  # by column, (n,) in the order of the training samples
 LONGEST = 400
@@ -32,11 +34,12 @@ def texts_of(run: Path, audit: Audit) -> Texts | None:
     """The cells of a table as they were written; None where the samples are no rows of a file."""
     config = settings_of(run)
     assert isinstance(config, RunConfig), "its labels were audited"
+    config = with_data_found(config, run)
     path = Path(config.data.name)
-    if audit.samples.inputs.ndim == 4 or path.suffix not in (".csv", ".parquet"):
+    if audit.samples.inputs.ndim == 4 or path.suffix.lower() not in (".csv", ".parquet"):
         return None
     table = Columns.read(path)
-    names = [name for name in table.names if name not in {config.data.label_column, *ROLES}]
+    names = [name for name in table.names if name not in {config.data.label_column, ID, *ROLES}]
     return {name: table.texts(name)[audit.samples.ids] for name in names}
 
 

@@ -20,6 +20,10 @@ CEILINGS = ("perfect-weights", "perfect-mixed", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""
 
 
+_FREE = {"labels", "true_labels", "drop", "dir", "seed"}
+"""Settings of the data in which runs may differ and still compare: what a second pass changes."""
+
+
 @dataclass(frozen=True)
 class Run:
     """What one run's folder says."""
@@ -62,7 +66,9 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     homes = [home for folder in folders for home in _homes(folder)]
     runs = [_read(home) for home in dict.fromkeys(home.resolve() for home in homes)]
     _refuse_mixed(runs)
-    names = told_apart([run.row for run in runs], [experiment(run.settings) for run in runs])
+    kinds = [experiment(run.settings) for run in runs]
+    folders_of = {kind: run.folder.name for kind, run in zip(kinds[::-1], runs[::-1], strict=True)}
+    names = told_apart([run.row for run in runs], kinds, folders_of)
     return [replace(run, row=name) for run, name in zip(runs, names, strict=True)]
 
 
@@ -72,7 +78,8 @@ def _refuse_mixed(runs: Sequence[Run]) -> None:
     for run in runs[1:]:
         other = tomllib.loads(run.settings)
         relabelled = "labels" in first.get("data", {}) or "labels" in other.get("data", {})
-        for key in ("name", "imbalance", "train_limit", *(() if relabelled else ("noise",))):
+        keys = first.get("data", {}).keys() | other.get("data", {}).keys()
+        for key in sorted(keys - _FREE - ({"noise"} if relabelled else set())):
             a, b = (settings.get("data", {}).get(key) for settings in (first, other))
             if a != b:
                 raise UsageError(

@@ -129,11 +129,18 @@ def _noise(audit: Audit) -> Chart:
         heat |= {
             "text": [[f"{x:.0%}" if x >= 0.005 else "" for x in row] for row in audit.noise_matrix],
             "texttemplate": "%{text}",
+            "textfont": {"size": 11 if len(names) <= 6 else 9},
         }
     layout = {
         "xaxis": {"title": {"text": "suggested label"}, "type": "category"},
-        "yaxis": {"title": {"text": "given label"}, "type": "category", "autorange": "reversed"},
+        "yaxis": {
+            "title": {"text": "given label", "standoff": 14}, "type": "category",
+            "autorange": "reversed", "automargin": True,
+        },
         "height": 440,
-    }
-    caption = "Estimated share of each given label (row) that is of another class (column)."
+    }  # fmt: skip
+    caption = (
+        "Estimated share of each given label (row) that is of each class (column); what is off the "
+        "diagonal is wrong."
+    )
     return Chart("noise-matrix", "Which class is taken for which", caption, [heat], layout)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reweigh import __version__, signals
 from reweigh.audit.run import Audit, audit_run
 from reweigh.audit.table import write_table
 from reweigh.config import RunConfig
+from reweigh.data.table_file import write_columns
 from reweigh.errors import UsageError
 from reweigh.replacing import write_atomically
 from reweigh.report.charts import Chart, curve_charts, methods_chart
@@ -24,6 +25,9 @@ from reweigh.report.suspects import suspects
 from reweigh.report.words import shown
 from reweigh.training.measures import Measure, measure_of
 from reweigh.training.run import settings_of
+
+if TYPE_CHECKING:
+    from reweigh.audit.pairs import PairAudit
 
 INDEX = "index.html"
 SIDES = ("source", "target")
@@ -44,18 +48,24 @@ class Report:
     beside: tuple[Run, Audit] | None = None
     """A run whose teacher sees something else, to compare with."""
     states: How = "pca"
-    pairs: Sequence[dict[str, Any]] = ()
-    """The most suspicious sentence pairs of a run that translates."""
+    pairs: "PairAudit | None" = None
+    """Of the main run's sentence pairs, if it translates."""
 
     @property
     def measure(self) -> Measure:
         """What the runs are judged by."""
         return measure_of([run.result for run in self.runs])
 
-    @property
+    @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """Of the table of methods."""
         return table(self.runs)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before believing the headline."""
+        source = self.audit or self.pairs
+        return source.cautions if source is not None else ()
 
     @cached_property
     def charts(self) -> list[Chart]:
@@ -78,7 +88,7 @@ def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
     if not isinstance(config, RunConfig):
         from reweigh.audit.pairs import audit_pairs  # a Transformer, for those who translate
 
-        return Report(runs, main, None, pairs=audit_pairs(main.folder, config).summary()["worst"])
+        return Report(runs, main, None, pairs=audit_pairs(main.folder, config))
     other = counterpart(runs, main)
     audit = audit_run(main.folder)
     return Report(
@@ -105,6 +115,8 @@ def write_report(report: Report, out: Path) -> Path:
         out.mkdir(parents=True, exist_ok=True)
         if report.audit is not None:
             write_table(report.audit, out / "audit.csv")
+        if report.pairs is not None:
+            write_columns(report.pairs.columns, len(report.pairs), out / "audit.csv")
         write_atomically(index, page)
     except OSError as error:
         raise UsageError(f"Cannot write the report to {out}: {error.strerror}.") from error
@@ -156,24 +168,31 @@ def _content(report: Report) -> dict[str, Any]:
         "measure": report.measure,
         "beside": "" if report.beside is None else shown(report.beside[0].folder.name),
         "headline": headline(report),
+        "cautions": report.cautions,
         "charts": {chart.key: chart for chart in charts},
         "drawings": {c.key: {"data": c.data, "layout": c.layout} for c in charts},
-        "environment": json.dumps(main.environment, indent=2),
+        "environment": json.dumps(
+            {k: v for k, v in main.environment.items() if k != "folder"}, indent=2
+        ),
         "bibtex": bibtex(run.result["method"] for run in report.runs),
         "audited": report.audit is not None,
-        "pairs": [
-            row | {side: shown(row[side], LONGEST) for side in SIDES} for row in report.pairs
-        ],
+        "pairs": [] if report.pairs is None else _worst(report.pairs),
         **({} if report.audit is None else _findings(report.audit, report.texts)),
     }
 
 
+def _worst(pairs: "PairAudit") -> list[dict[str, Any]]:
+    """The most suspicious sentence pairs."""
+    rows = pairs.summary()["worst"]
+    return [row | {side: shown(row[side], LONGEST) for side in SIDES} for row in rows]
+
+
 def _findings(audit: Audit, texts: Texts | None) -> dict[str, Any]:
     """What the page says of the labels."""
-    found = suspects(audit, texts)
+    found, summary = suspects(audit, texts), audit.summary()
     return {
-        "summary": audit.summary(),
-        "class_rows": [{**row, "class": shown(row["class"])} for row in audit.class_rows()],
+        "summary": summary,
+        "class_rows": [{**row, "class": shown(row["class"])} for row in summary["classes"]],
         "suspects": found,
         "texts": bool(found and found[0]["evidence"].columns),
         "given_labels": sorted({s["given"] for s in found}),

@@ -27,7 +27,7 @@ from reweigh.text.hold_out import Split, split
 from reweigh.text.noise import parse_noise, plant
 from reweigh.text.parts import Part
 from reweigh.text.problem import TranslationProblem
-from reweigh.text.sources import find_texts
+from reweigh.text.sources import VALID, find_texts
 from reweigh.text.vocabulary import Vocabulary
 
 _FORM = 1
@@ -87,7 +87,22 @@ def prepare(spec: TextSpec) -> TranslationProblem:
         parts = split(files.read(), form, spec, given=not files.official)
         problem = _numbered(parts, form, spec, {**choices, "content": key})
         cache.store(key, problem)
-    return replace(problem, record={"data": spec.data, **problem.record})
+    words = () if files.official or spec.noise != "none" else tuple(_cautions(set(files.parts)))
+    return replace(problem, record={"data": spec.data, **problem.record}, cautions=words)
+
+
+def _cautions(given: set[str]) -> Iterator[str]:
+    """What nobody vouches for, where parts were cut off pairs that may be wrong."""
+    if not given & {"trusted", *VALID}:
+        yield (
+            "no trusted pairs were given: some were taken from the training text, which may be wrong; "
+            "put pairs that somebody checked into trusted.tsv beside train.tsv"
+        )
+    if not any(name.startswith("test") for name in given):
+        yield (
+            "the test set was split off the training text: where that is wrong, a right translation "
+            "scores low; give a test set to know the BLEU"
+        )
 
 
 def _numbered(

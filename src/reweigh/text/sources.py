@@ -16,7 +16,7 @@ from reweigh.errors import DataError, UsageError
 from reweigh.text import iwslt
 from reweigh.text.pairs import Pairs, read_bytes, read_tsv, read_two
 
-_VALID = ("valid", "val", "dev")
+VALID = ("valid", "val", "dev")
 _RAW = {"multi30k": "data/task1/raw"}  # where a clone of the official repository has the text
 
 
@@ -50,7 +50,7 @@ class TextFiles:
             return Texts(train, {"test": test}, valid_every=iwslt.VALID_EVERY)
         pairs = {name: _read(paths) for name, paths in self.parts.items()}
         tests = {name: part for name, part in pairs.items() if name.startswith("test")}
-        valid = [pairs[name] for name in _VALID if name in pairs]
+        valid = [pairs[name] for name in VALID if name in pairs]
         return Texts(pairs["train"], tests, valid[0] if valid else None, pairs.get("trusted"))
 
     def digest(self) -> str:
@@ -96,7 +96,7 @@ def _folder_parts(folder: Path, source: str, target: str) -> dict[str, tuple[Pat
     names = {path.name for path in folder.iterdir() if path.is_file()}
     parts: dict[str, tuple[Path, ...]] = {}
     for stem in sorted(_stems(names, source) | _stems(names, "tsv")):
-        if stem not in ("train", "trusted", *_VALID) and not stem.startswith("test"):
+        if stem not in ("train", "trusted", *VALID) and not stem.startswith("test"):
             continue
         if table := _one_of(names, f"{stem}.tsv"):
             parts[stem] = (folder / table,)

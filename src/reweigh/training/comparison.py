@@ -98,13 +98,18 @@ def _nothing_in(folder: Path) -> str:
     return f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"
 
 
-def told_apart(names: Sequence[str], experiments: Sequence[str]) -> list[str]:
-    """Names of rows such that runs of different settings, which must not be averaged, differ."""
+def told_apart(
+    names: Sequence[str], experiments: Sequence[str], called: Mapping[str, str] | None = None
+) -> list[str]:
+    """Names of rows such that runs of different settings, which must not be averaged, differ.
+
+    `called` says what people call an experiment; else it is the beginning of its hash.
+    """
     kinds = {
         name: {e for n, e in zip(names, experiments, strict=True) if n == name} for name in names
     }
     return [
-        name if len(kinds[name]) == 1 else f"{name} ({one[:4]})"
+        name if len(kinds[name]) == 1 else f"{name} ({(called or {}).get(one, one[:4])})"
         for name, one in zip(names, experiments, strict=True)
     ]
 

@@ -17,6 +17,7 @@ def data_spec(config: RunConfig) -> DataSpec:
         data=data.name,
         data_dir=_path(data.dir),
         label_column=data.label_column,
+        ignore=tuple(filter(None, map(str.strip, (data.ignore or "").split(",")))),
         image_size=data.image_size,
         labels=_path(data.labels),
         true_labels=data.true_labels,

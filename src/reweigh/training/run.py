@@ -29,6 +29,7 @@ from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
 from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
+from reweigh.training.whereabouts import with_data_found
 from reweigh.training.workshop import Workshop, choose_device
 
 FEW_LESSONS = 50
@@ -58,7 +59,7 @@ def resume(
         config = config.model_copy(update={"threads": threads})
     with joined(config.device), signals.listening(), _way_on(folder):
         set_up_torch(config)
-        problem = prepared(config)
+        problem = prepared(with_data_found(config, folder))
         signals.check()
         with _opened(lambda: RunFolder.reopen(folder), folder) as home:
             return _run(config, problem, home, progress, allow_drift=allow_drift)

@@ -217,6 +217,7 @@ def _drop_cut_off_line(file: Path) -> None:
 
 def _describe(folder: Path, config: Settings, command: Sequence[str]) -> None:
     env = {**environment(), "seed": config.seed, "run_id": run_id(config)}
+    env["folder"] = str(Path.cwd())  # what relative paths of the settings mean
     (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
     (folder / "command.txt").write_text(shlex.join(command) + "\n", encoding="utf-8")
     (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n", encoding="utf-8")

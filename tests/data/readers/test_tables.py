@@ -60,7 +60,7 @@ def test_a_constant_column_is_zero_not_nan(tmp_path):
     ("header", "row", "sentence"),
     [
         ("age,colour,answer", None, "has no label column 'label' .it has age, colour, answer"),
-        ("age,colour,label", ["", "red", "yes"], "column 'age' has '' in data row 41"),
+        ("age,colour,label", ["inf", "red", "yes"], "column 'age' has 'inf' in data row 41"),
         ("age,colour,label", [1, "red", ""], "data row 41 has no label"),
         ("age,split,label", None, "split is 'blue'; expected 'train' or 'test'"),
         ("age,trusted,label", None, "trusted is 'blue'; expected true or false"),
@@ -69,6 +69,26 @@ def test_a_constant_column_is_zero_not_nan(tmp_path):
 def test_bad_tables_get_one_sentence(tmp_path, header, row, sentence):
     with pytest.raises(DataError, match=sentence):
         load(write(tmp_path, header, [*people(), *([row] if row else [])]))
+
+
+def test_empty_cells_stand_at_the_mean_and_are_told(tmp_path):
+    rows = [["" if i % 4 == 0 else i, row[0], row[-1]] for i, row in enumerate(people())]
+    source = load(write(tmp_path, "age,size,label", rows))
+    inputs = np.concatenate([source.train.inputs, source.test.inputs])
+    ids = np.concatenate([source.train.ids, source.test.ids])
+    assert inputs.shape[1] == 3
+    np.testing.assert_array_equal(inputs[:, 1], ids % 4 == 0)
+    assert (inputs[ids % 4 == 0, 0] == 0).all()
+    assert abs(float(source.train.inputs[source.train.ids % 4 != 0, 0].mean())) < 1e-6
+
+
+def test_columns_that_are_no_features(tmp_path):
+    path = write(
+        tmp_path, "age,key,label", [[row[0], f"k{i}", row[-1]] for i, row in enumerate(people())]
+    )
+    assert load(path, ignore=("key",)).train.inputs.shape[1] == 1
+    with pytest.raises(DataError, match="no column 'keys' to ignore"):
+        load(path, ignore=("keys",))
 
 
 def test_more_bad_tables(tmp_path):

@@ -22,20 +22,32 @@ from reweigh.errors import DataError
 ID = "id"
 
 
-def read(path: Path, label_column: str = "label", image_size: int | None = None) -> Source:
-    """The source in a table, or the images that a table with a column `path` lists."""
+def read(
+    path: Path,
+    label_column: str = "label",
+    image_size: int | None = None,
+    ignore: tuple[str, ...] = (),
+) -> Source:
+    """The source in a table, or the images that a table with a column `path` lists.
+
+    Columns to `ignore` are no features.
+    """
     columns = Columns.read(path)
     if label_column not in columns.names:
         raise DataError(
             f"{path} has no label column {label_column!r} (it has {', '.join(columns.names)}); "
-            f"set label_column."
+            f"name it: --set data.label_column=NAME."
+        )
+    if unknown := [name for name in ignore if name not in columns.names]:
+        raise DataError(
+            f"{path} has no column {unknown[0]!r} to ignore (it has {', '.join(columns.names)})."
         )
     if _lists_images(columns):
         return read_listing(columns, label_column, path, image_size)
     texts = columns.labels(label_column)
     class_names = class_names_of(texts)
     labels = encode(texts, class_names, str(path))
-    features = [name for name in columns.names if name not in {label_column, ID, *ROLES}]
+    features = [name for name in columns.names if name not in {label_column, ID, *ROLES, *ignore}]
     if not features:
         raise DataError(f"{path} has no column besides the label, {ID} and {', '.join(ROLES)}.")
     codes = np.stack([_codes(columns, name) for name in features], axis=1)

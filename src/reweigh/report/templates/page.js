@@ -68,7 +68,7 @@ function cell(text) {
 function download() {
   const names = ["called", "name", "given", "suggested", "quality", "weight"];
   const known = ["id", "name", "given_label", "predicted_label", "label_quality", "weight"];  // as in audit.csv
-  const head = [...known, ...texts(cards[0], "dt")].map(cell).join(",");
+  const head = [...known, ...texts(cards[0], "dt").map((name) => (known.includes(name) ? "column " + name : name))].map(cell).join(",");
   const rows = Array.from(list.children).filter((card) => !card.hidden)
     .map((card) => [...names.map((name) => card.dataset[name]), ...texts(card)].map(cell).join(","));
   const link = document.createElement("a");

@@ -73,6 +73,7 @@ class Classification(Task):
             ids=chosen.train.ids,
             labels=chosen.train.labels,
             true_labels=true,
+            fingerprint=np.array(problem.record.get("fingerprint", "")),
             class_names=np.array(list(problem.class_names)),
         )
 
