@@ -5,7 +5,7 @@ READY := .venv/.installed
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test slow faults lint clean
+.PHONY: demo test slow faults frameworks lint clean
 
 demo: $(READY)  ## install, then the main job on data that comes inside a dependency
 	$(BIN)/reweigh demo
@@ -18,6 +18,10 @@ slow: $(READY)  ## the tests that take minutes
 
 faults: $(READY)  ## kills, signals, damaged files, NaN, fuzzed settings: tried and survived
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults
+
+frameworks: $(READY)  ## the adapters, with Lightning, Hugging Face's Trainer and Accelerate installed
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[all,dev,frameworks]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/adapters
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -28,6 +28,18 @@ def test_the_example_runs(capsys) -> None:
     assert names["teacher"].scale != 1
 
 
+def test_the_examples_of_the_page_on_loops_run(capsys) -> None:
+    page = (README.parent / "docs/loops.md").read_text(encoding="utf-8")
+    own, _, frameworks = page.partition("## Lightning")
+    names = {"loader": loader(96, 16), "trusted_loader": loader(30, 10)}
+    torch.manual_seed(0)
+    exec("\n".join(re.findall(r"```python\n(.*?)```", own, re.DOTALL)), names)
+    assert names["reweigher"].clock.steps == 12
+    assert "hold nan for samples" in capsys.readouterr().out
+    for code in re.findall(r"```python\n(.*?)```", frameworks, re.DOTALL):
+        compile(code, "docs/loops.md", "exec")
+
+
 def test_the_commands_of_the_readme_exist() -> None:
     from reweigh.cli.app import app
 

@@ -1,0 +1,121 @@
+"""Lightning: a callback that builds the reweigher, and one line in `training_step`.
+
+```python
+class Classifier(L.LightningModule):
+    def training_step(self, batch, index):
+        return self.weighted_loss(*batch)
+
+callback = Reweighing(teacher, trusted=trusted_loader, student="net")
+L.Trainer(callbacks=[callback]).fit(model, loader)
+```
+
+A callback alone could not do it: it sees the loss only when it is one number already.
+"""
+
+from typing import Any
+
+import lightning as L  # pyright: ignore[reportMissingImports] (a framework of the user's)
+from torch import Tensor, nn
+
+from reweigh.errors import UnsupportedError, UsageError
+from reweigh.reweigher import Reweigher
+from reweigh.student import find_layer
+from reweigh.teachers.base import Teacher
+from reweigh.trusted import Trusted
+
+
+class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
+    """Gives the module `weighted_loss(*batch)`, and has the teacher learn after its steps.
+
+    Args:
+        teacher, trusted, settings: as `Reweigher` has them; the trainer says how it accumulates,
+            clips and how long it trains.
+        student: the submodule that learns; "" for the module itself.
+    """
+
+    def __init__(
+        self,
+        teacher: Teacher | None,
+        *,
+        trusted: Trusted = None,
+        student: str = "",
+        **settings: Any,
+    ) -> None:
+        self.teacher, self.trusted, self.student = teacher, trusted, student
+        self.settings = settings
+        self.reweigher: Reweigher | None = None
+        self._saved: dict[str, Any] | None = None
+
+    def on_train_start(self, trainer: Any, module: Any) -> None:
+        """Build the reweigher; the trainer has its optimizer by now."""
+        _refuse(trainer, module)
+        module.weighted_loss = self.loss
+        self.reweigher = Reweigher(
+            self._student(module),
+            trainer.optimizers[0],
+            self.teacher,
+            trusted=self.trusted,
+            accumulate=trainer.accumulate_grad_batches,
+            clip_norm=trainer.gradient_clip_val or None,
+            total_steps=_whole(trainer.estimated_stepping_batches),
+            **self.settings,
+        )
+        self._passes = trainer.accumulate_grad_batches
+        if self._saved is not None:
+            self.reweigher.load_state_dict(self._saved)
+
+    def loss(self, *batch: Any, ids: Tensor | None = None) -> Tensor:
+        """The weighted loss of a batch; the trainer will divide it by its number of passes."""
+        if self.reweigher is None:
+            raise UsageError("weighted_loss is a training step's: there is none before training")
+        return self._passes * self.reweigher.loss(*batch, ids=ids)
+
+    def on_train_batch_end(self, trainer: Any, module: Any, *rest: Any) -> None:
+        """The optimizer may have stepped."""
+        if self.reweigher is not None and self.reweigher.step_is_over:
+            self.reweigher.after_step()
+
+    def on_train_end(self, trainer: Any, module: Any) -> None:
+        """Nothing of ours stays on the module."""
+        del module.weighted_loss
+
+    def state_dict(self) -> dict[str, Any]:
+        """Of the reweigher, for the trainer's checkpoint."""
+        return {} if self.reweigher is None else self.reweigher.state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Kept until training starts."""
+        self._saved = state_dict or None
+
+    def _student(self, module: nn.Module) -> nn.Module:
+        return find_layer(module, self.student) if self.student else module
+
+
+def _refuse(trainer: Any, module: Any) -> None:
+    if not module.automatic_optimization:
+        raise UnsupportedError(
+            "a module with manual optimization calls Reweigher.step(x, y) by itself: no callback is "
+            "needed"
+        )
+    if len(trainer.optimizers) != 1:
+        raise UnsupportedError(
+            f"the module has {len(trainer.optimizers)} optimizers: one that moves the student is needed"
+        )
+    if trainer.world_size > 1:
+        raise UnsupportedError(
+            "Lightning wraps modules of several processes in DDP, whose second backward is wrong: use "
+            "Reweigher in a loop under torchrun, or devices=1"
+        )
+    if trainer.gradient_clip_val and trainer.gradient_clip_algorithm not in (None, "norm"):
+        raise UnsupportedError(
+            "gradients can be clipped by their norm only: gradient_clip_algorithm"
+        )
+    if trainer.gradient_clip_val and trainer.accumulate_grad_batches > 1:
+        raise UnsupportedError(
+            "the trainer clips before the weights of an accumulated step are normalised: leave "
+            "gradient_clip_val out and give the callback clip_norm="
+        )
+
+
+def _whole(steps: float) -> int | None:
+    return int(steps) if steps != float("inf") else None

@@ -1,0 +1,99 @@
+"""Under Lightning's trainer the same student and teacher come out as in a loop of one's own."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.adapters.toy import (
+    SETTINGS,
+    TRUSTED,
+    X,
+    Y,
+    assert_same,
+    net,
+    optimizer_of,
+    parameters,
+    plain,
+    teacher,
+)
+from torch.utils.data import DataLoader, TensorDataset
+
+L = pytest.importorskip("lightning", reason="lightning is not installed")
+
+from reweigh.adapters.lightning import Reweighing  # noqa: E402
+from reweigh.errors import UnsupportedError, UsageError  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
+
+
+class Module(L.LightningModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = net()
+
+    def forward(self, x):
+        return self.net(x)
+
+    def training_step(self, batch, index):
+        return self.weighted_loss(*batch)
+
+    def configure_optimizers(self):
+        return optimizer_of(self)
+
+
+def trained(where: Path, epochs: int = 2, resume: Path | None = None, **options):
+    module = Module()
+    one = teacher(module, "net.2")
+    callback = Reweighing(one, trusted=TRUSTED, **SETTINGS)
+    trainer = L.Trainer(
+        max_epochs=epochs, accelerator="cpu", logger=False, enable_progress_bar=False,
+        enable_model_summary=False, default_root_dir=where, callbacks=[callback],
+        enable_checkpointing=resume is not None or options.pop("keep", False), **options,
+    )  # fmt: skip
+    loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+    trainer.fit(module, loader, ckpt_path=resume)
+    return parameters(module, one), trainer
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"accumulate_grad_batches": 2}, {"gradient_clip_val": 0.1}]
+)
+def test_the_trainer_gives_what_a_loop_gives(options: dict, tmp_path: Path) -> None:
+    found, trainer = trained(tmp_path, **options)
+    expected, loop = plain(
+        2,
+        accumulate=options.get("accumulate_grad_batches", 1),
+        clip_norm=options.get("gradient_clip_val"),
+    )
+    assert loop.clock.updates >= 3
+    assert_same(found, expected)
+    assert trainer.global_step == loop.clock.steps
+
+
+def test_a_checkpoint_holds_the_teacher(tmp_path: Path) -> None:
+    _, trainer = trained(tmp_path, epochs=1, keep=True)
+    path = Path(trainer.checkpoint_callback.best_model_path)
+    found, _ = trained(tmp_path / "again", epochs=2, resume=path)
+    assert_same(found, plain(2)[0])
+
+
+def test_a_part_of_the_module_may_be_the_student(tmp_path: Path) -> None:
+    module = Module()
+    callback = Reweighing(teacher(module.net), trusted=TRUSTED, student="net", **SETTINGS)
+    trainer = L.Trainer(
+        max_epochs=1, accelerator="cpu", logger=False, enable_progress_bar=False,
+        enable_checkpointing=False, enable_model_summary=False, callbacks=[callback],
+        default_root_dir=tmp_path,
+    )  # fmt: skip
+    trainer.fit(module, DataLoader(TensorDataset(X, Y), batch_size=8))
+    assert_same(parameters(module, callback.teacher), plain(1)[0])
+    assert not hasattr(module, "weighted_loss")
+
+
+def test_what_cannot_be_right_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="clip_norm="):
+        trained(tmp_path, accumulate_grad_batches=2, gradient_clip_val=0.1)
+    with pytest.raises(UnsupportedError, match="by their norm only"):
+        trained(tmp_path, gradient_clip_val=0.1, gradient_clip_algorithm="value")
+    with pytest.raises(UsageError, match="before training"):
+        Reweighing(None).loss(torch.zeros(1))
