@@ -66,7 +66,12 @@ def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
     classes = sorted(f for f in folder.iterdir() if f.is_dir() and not f.name.startswith("."))
     paths = [path for f in classes for path in sorted(visible_images(f))]
     if not paths:
-        raise DataError(f"{folder} has no images in sub-folders (one sub-folder a class).")
+        listings = sorted(path.name for path in folder.glob("*.csv"))
+        beside = f"--data {folder / listings[0]}" if listings else "--data labels.csv"
+        raise DataError(
+            f"{folder} has no images in sub-folders (one sub-folder a class); where a CSV with the "
+            f"columns path,label says what they are, give that: {beside}."
+        )
     return paths, np.asarray([path.relative_to(folder).parts[0] for path in paths])
 
 
