@@ -129,7 +129,7 @@ def _noise(audit: Audit) -> Chart:
         heat |= {
             "text": [[f"{x:.0%}" if x >= 0.005 else "" for x in row] for row in audit.noise_matrix],
             "texttemplate": "%{text}",
-            "textfont": {"size": 11 if len(names) <= 6 else 9},
+            "textfont": {"size": 14 if len(names) <= 6 else 10},
         }
     layout = {
         "xaxis": {"title": {"text": "suggested label"}, "type": "category"},

@@ -12,7 +12,7 @@ function themed(layout) {
   const line = printing ? "#bbb" : style.getPropertyValue("--line").trim();
   const ink = printing ? "#000" : style.getPropertyValue("--ink").trim();
   const axis = (own) => Object.assign({ gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true }, own);
-  return Object.assign({ height: 340, margin: { l: 50, r: 14, t: 10, b: 46 } }, layout, {
+  return Object.assign({ height: 340, margin: { l: 50, r: 14, t: 10, b: 58 } }, layout, {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { color: ink, family: "system-ui, sans-serif", size: 12 },
     legend: { orientation: "h", y: -0.3, yanchor: "top" },
