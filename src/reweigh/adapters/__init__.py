@@ -1,5 +1,5 @@
-"""For loops that a framework owns: `adapters.lightning` and `adapters.hugging_face`.
+"""For what people have already: `adapters.lightning`, `adapters.hugging_face`, `adapters.sklearn`.
 
-Each imports its framework, which is no dependency of this package. Others need no adapter:
+The first two import frameworks that are no dependencies of this package. Others need no adapter:
 `Reweigher.loss` before the framework's backward and `after_step` after its optimizer's step do.
 """
