@@ -92,7 +92,8 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest class of each row, (n,)."""
-        return self.classes_[self.predict_proba(X).argmax(1)]
+        likeliest = self.predict_proba(X).argmax(1)
+        return self.classes_[likeliest]
 
     def _learn_scale(self, inputs: NDArray[Any]) -> None:
         flat = inputs.ndim == 2
