@@ -190,6 +190,42 @@ def test_a_loss_that_is_divided_is_found_though_all_weights_are_alike() -> None:
         loop.after_step()
 
 
+def test_a_loop_that_begins_to_clip_is_found_though_steps_were_skipped() -> None:
+    loop = held(every=5, through=2)
+
+    def step(number: int) -> None:
+        loop.optimizer.zero_grad()
+        loop.loss(X, Y).backward()
+        if number > 20:
+            for p in loop.student.module.parameters():
+                p.grad.mul_(0.01)
+        if number > 2:  # a scaler skips some when it starts
+            loop.optimizer.step()
+        loop.after_step()
+
+    def steps(first: int, last: int) -> None:
+        for number in range(first, last):
+            step(number)
+
+    steps(0, 21)
+    with pytest.raises(UsageError, match="differs by"):
+        steps(21, 180)
+
+
+def test_a_buffer_may_change_its_shape() -> None:
+    class Growing(Mean):
+        def forward(self, x: Tensor) -> Tensor:
+            self.m = torch.zeros(len(x), 4) + self.m.mean(0)
+            return self.last(x - self.m)
+
+    student = Growing()
+    teacher = reweigh.InteractionTeacher(student, layer="last", num_classes=3)
+    loop = held(student, teacher=teacher, every=1, trajectory="kept")
+    for n in (6, 6, 9):
+        loop.step(X[:n], Y[:n])
+        assert student.m.shape == (n, 4)
+
+
 def test_clip_norm_clips_also_where_the_loop_goes_backward() -> None:
     def moved(accumulate: int, own: bool) -> Tensor:
         loop = held(clip_norm=0.01, accumulate=accumulate, every=1)
@@ -341,9 +377,13 @@ def test_ids_that_do_not_fit() -> None:
 def test_states_that_are_none_of_ours() -> None:
     with pytest.raises(CheckpointError, match="no 'clock'"):
         held().load_state_dict({})
-    plain = reweigh.Reweigher(net(), torch.optim.SGD(net().parameters(), 0.1))
+    student, loop = net(), held()
+    plain = reweigh.Reweigher(student, torch.optim.SGD(student.parameters(), 0.1))
     with pytest.raises(CheckpointError, match="needs teacher"):
-        held().load_state_dict(plain.state_dict())
+        loop.load_state_dict(
+            {**plain.state_dict(), "clock": held().clock.state_dict() | {"steps": 77}}
+        )
+    assert loop.clock.steps == 0
 
 
 def test_trouble_with_the_trusted_batch_says_that_it_is_there() -> None:

@@ -28,7 +28,8 @@ def test_the_example_runs(capsys) -> None:
     assert names["teacher"].scale != 1
 
 
-def test_the_examples_of_the_page_on_loops_run(capsys) -> None:
+def test_the_examples_of_the_page_on_loops_run(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
     page = (README.parent / "docs/loops.md").read_text(encoding="utf-8")
     own, _, frameworks = page.partition("## Lightning")
     names = {"loader": loader(96, 16), "trusted_loader": loader(30, 10)}

@@ -153,7 +153,8 @@ class Reweigher:
         if not self._open.weighed:
             return False
         with self._or_abandon():
-            self._gradients.sum_now()
+            if not self._open.complete:
+                self._gradients.sum_now()
             self._move()
         return self.after_step()
 
@@ -224,6 +225,11 @@ class Reweigher:
         return one.weights
 
     @property
+    def in_step(self) -> bool:
+        """Whether passes were weighed that no `after_step` has closed: `state_dict` must wait."""
+        return bool(self._open.weighed)
+
+    @property
     def step_is_over(self) -> bool:
         """Whether `after_step` is due: all passes of a step were weighed, or the optimizer has moved."""
         return self._open.complete or self._open.moved
@@ -275,7 +281,7 @@ class Reweigher:
 
     def state_dict(self) -> dict[str, Any]:
         """Teacher, its optimizer, counters and recorded steps, as plain containers of tensors."""
-        if self._open.weighed:
+        if self.in_step:
             raise UsageError("state_dict() was called inside a step: finish it first")
         return {"clock": self.clock.state_dict(), **self.lessons.state_dict()}
 
@@ -283,8 +289,8 @@ class Reweigher:
         """Go on from a `state_dict()` of a reweigher built alike."""
         if "clock" not in state:
             raise CheckpointError("this is not a state_dict() of a Reweigher: it has no 'clock'")
-        self.clock.load_state_dict(state["clock"])
         self.lessons.load_state_dict(state)
+        self.clock.load_state_dict(state["clock"])
 
     # Inside.
 
@@ -312,8 +318,9 @@ class Reweigher:
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
         self._begin(batch, ids)
-        if self.engine is not None and not self._open.weighed:
-            self.engine.watch_outside()
+        recording = self.lessons.recording
+        if recording is not None and not self._open.weighed:
+            recording.watch_outside()
 
     def _expect_backward(self) -> None:
         """The loop's own backward comes next: its last one of a step is to be summed."""

@@ -140,6 +140,17 @@ class Student:
                     buffers[name] = left
                 home[key] = old
 
+    def leave(self, buffers: Params) -> None:
+        """Let the student's own buffers be as a pass left their copies; some change their shape."""
+        for home, key, name in list(self._places()):
+            own, left = home[key], buffers.get(name)
+            if own is None or left is None:
+                continue
+            if own.shape == left.shape and own.dtype == left.dtype:
+                own.copy_(left.detach())
+            else:
+                home[key] = left.detach()
+
     def _places(self) -> Iterator[tuple[dict[str, Tensor | None], str, str]]:
         """Every place that holds a parameter or buffer, with the name under which it is known."""
         known: dict[int, str] = {id(p): n for n, p in self.module.named_parameters()}

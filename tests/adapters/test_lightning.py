@@ -77,6 +77,27 @@ def test_a_checkpoint_holds_the_teacher(tmp_path: Path) -> None:
     assert_same(found, plain(2)[0])
 
 
+def test_a_checkpoint_may_fall_into_an_accumulated_step(tmp_path: Path) -> None:
+    module = Module()
+    callback = Reweighing(teacher(module, "net.2"), trusted=TRUSTED, clip_norm=0.1, **SETTINGS)
+    saves = L.pytorch.callbacks.ModelCheckpoint(tmp_path, every_n_train_steps=1, save_top_k=-1)
+
+    class Asks(L.Callback):
+        def on_train_batch_end(self, trainer, module, *rest):
+            trainer.save_checkpoint(tmp_path / "any.ckpt")
+
+    trainer = L.Trainer(
+        max_epochs=2, accelerator="cpu", logger=False, enable_progress_bar=False,
+        enable_model_summary=False, callbacks=[callback, saves, Asks()], accumulate_grad_batches=3,
+        default_root_dir=tmp_path,
+    )  # fmt: skip
+    loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+    trainer.fit(module, loader)
+    assert callback.reweigher.clock.steps == 4
+    assert not callback._saved
+    assert_same(parameters(module, callback.teacher), plain(2, accumulate=3, clip_norm=0.1)[0])
+
+
 def test_a_part_of_the_module_may_be_the_student(tmp_path: Path) -> None:
     module = Module()
     callback = Reweighing(teacher(module.net), trusted=TRUSTED, student="net", **SETTINGS)

@@ -71,8 +71,21 @@ def test_pictures_and_methods_without_weights() -> None:
     assert np.isnan(model.sample_weight_).all()
 
 
+def test_a_copy_of_a_trusted_row_with_another_label_is_wrong() -> None:
+    x, y, checked, *_ = rows(200)
+    x[[150, 151]], y[150], y[151] = x[0], y[0], "cat" if y[0] != "cat" else "dog"
+    model = ReweighedClassifier(epochs=2).fit(x, y, trusted=checked)
+    assert model.label_quality_[[150, 151]].tolist() == [1, 0]
+    assert model.is_label_issue_[[0, 150, 151]].tolist() == [False, False, True]
+
+
 def test_what_does_not_fit_is_said() -> None:
     x, y, checked, *_ = rows(90)
+    fitted = ReweighedClassifier(epochs=1).fit(x, y, trusted=checked)
+    with pytest.raises(UsageError, match="has 1 numbers, but the model was fitted on 5"):
+        fitted.predict(x[:, :1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ReweighedClassifier().fit(x, y[:-1], trusted=checked)
     with pytest.raises(UsageError, match="fit needs trusted="):
         ReweighedClassifier().fit(x, y)
     with pytest.raises(UsageError, match=r"expected \(90,\) bool"):

@@ -67,3 +67,14 @@ def test_an_empty_batch_teaches_nothing() -> None:
     before = one.joint.clone()
     one.notice(torch.zeros(0, 3, dtype=torch.float64), torch.zeros(0, dtype=torch.int64))
     assert torch.equal(one.joint, before)
+
+
+def test_a_matrix_alone_stays_finite_where_nothing_is_wrong():
+    one = NoiseMatrix(2, alone=True)
+    for off in (0.0, 1e-9, 2e-8):
+        one.joint.copy_(torch.tensor([[0.5, off], [0.0, 0.5]]))
+        one.refresh()
+        torch.testing.assert_close(one.table, torch.eye(2))
+    one.joint.copy_(torch.tensor([[0.5, 0.0], [0.02, 0.0]]))
+    one.refresh()
+    torch.testing.assert_close(one.table, torch.tensor([[1.0, 0.0], [0.5, 0.5]]))

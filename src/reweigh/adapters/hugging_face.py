@@ -96,17 +96,14 @@ class ReweighingTrainer(Trainer):  # pyright: ignore[reportUntypedBaseClass]
     def begin(self, optimizer: Any) -> None:
         """Build the reweigher, once the optimizer is there."""
         _refuse(self)
-        clip = self.args.max_grad_norm
-        self.reweigher = Reweigher(
-            self.model,
-            getattr(optimizer, "optimizer", optimizer),  # accelerate wraps it
-            self.teacher,
-            trusted=self.trusted,
-            accumulate=self.args.gradient_accumulation_steps,
-            total_steps=self.state.max_steps,
-            **({"clip_norm": clip} if clip else {}),
-            **self.reweighing,
-        )
+        settings = {
+            "trusted": self.trusted,
+            "accumulate": self.args.gradient_accumulation_steps,
+            "total_steps": self.state.max_steps,
+            "clip_norm": self.args.max_grad_norm or None,
+        } | self.reweighing
+        wrapped = getattr(optimizer, "optimizer", optimizer)  # by accelerate
+        self.reweigher = Reweigher(self.model, wrapped, self.teacher, **settings)
         if self._resumed is not None:
             self.reweigher.load_state_dict(_read(self._resumed / STATE))
 

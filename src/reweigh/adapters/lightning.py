@@ -12,6 +12,7 @@ L.Trainer(callbacks=[callback]).fit(model, loader)
 A callback alone could not do it: it sees the loss only when it is one number already.
 """
 
+from copy import deepcopy
 from typing import Any
 
 import lightning as L  # pyright: ignore[reportMissingImports] (a framework of the user's)
@@ -44,25 +45,25 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         self.teacher, self.trusted, self.student = teacher, trusted, student
         self.settings = settings
         self.reweigher: Reweigher | None = None
-        self._saved: dict[str, Any] | None = None
+        self._saved: dict[str, Any] = {}
+        self._passes = 1
 
     def on_train_start(self, trainer: Any, module: Any) -> None:
         """Build the reweigher; the trainer has its optimizer by now."""
         _refuse(trainer, module)
         module.weighted_loss = self.loss
-        self.reweigher = Reweigher(
-            self._student(module),
-            trainer.optimizers[0],
-            self.teacher,
-            trusted=self.trusted,
-            accumulate=trainer.accumulate_grad_batches,
-            clip_norm=trainer.gradient_clip_val or None,
-            total_steps=_whole(trainer.estimated_stepping_batches),
-            **self.settings,
-        )
         self._passes = trainer.accumulate_grad_batches
-        if self._saved is not None:
+        settings = {
+            "trusted": self.trusted,
+            "accumulate": self._passes,
+            "clip_norm": trainer.gradient_clip_val or None,
+            "total_steps": _whole(trainer.estimated_stepping_batches),
+        } | self.settings
+        student = self._student(module)
+        self.reweigher = Reweigher(student, trainer.optimizers[0], self.teacher, **settings)
+        if self._saved:
             self.reweigher.load_state_dict(self._saved)
+        self._saved = deepcopy(self.reweigher.state_dict())
 
     def loss(self, *batch: Any, ids: Tensor | None = None) -> Tensor:
         """The weighted loss of a batch; the trainer will divide it by its number of passes."""
@@ -74,18 +75,25 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         """The optimizer may have stepped."""
         if self.reweigher is not None and self.reweigher.step_is_over:
             self.reweigher.after_step()
+        if self._passes > 1 and self.reweigher is not None and not self.reweigher.in_step:
+            self._saved = deepcopy(self.reweigher.state_dict())
 
     def on_train_end(self, trainer: Any, module: Any) -> None:
         """Nothing of ours stays on the module."""
         del module.weighted_loss
+        self._saved = {}
 
     def state_dict(self) -> dict[str, Any]:
-        """Of the reweigher, for the trainer's checkpoint."""
-        return {} if self.reweigher is None else self.reweigher.state_dict()
+        """Of the reweigher after its last whole step, for the trainer's checkpoint.
+
+        What was accumulated since is lost in the trainer's own checkpoint as well.
+        """
+        reweigher = self.reweigher
+        return self._saved if reweigher is None or reweigher.in_step else reweigher.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Kept until training starts."""
-        self._saved = state_dict or None
+        self._saved = state_dict
 
     def _student(self, module: nn.Module) -> nn.Module:
         return find_layer(module, self.student) if self.student else module

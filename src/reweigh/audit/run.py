@@ -146,14 +146,12 @@ def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
     """The data must still be what the run was trained on, or every row would be about another."""
     train = method_for(config.method).problem(problem).train
     kept = read_npz(folder / "samples.npz")
-    same = all(
-        np.array_equal(kept.get(name, ()), own)
-        for name, own in (
-            ("ids", train.ids),
-            ("labels", train.labels),
-            ("fingerprint", np.array(problem.record.get("fingerprint", ""))),
-        )
-    )
+    now = {
+        "ids": train.ids,
+        "labels": train.labels,
+        "fingerprint": np.array(problem.record.get("fingerprint", "")),
+    }
+    same = all(np.array_equal(kept.get(name, ()), own) for name, own in now.items())
     if not same:
         raise DataError(
             f"{config.data.name} no longer gives the samples and labels that {folder} was trained "

@@ -86,7 +86,9 @@ def _numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
     texts = np.char.strip(cells.astype(np.str_))
     full = texts != ""
     found = np.full(len(texts), np.nan)
-    for read in (_plain_numbers, _truths, _dates) if full.any() else ():
+    if not full.any():
+        return found
+    for read in (_plain_numbers, _truths, _dates):
         if (some := read(texts[full])) is not None:
             found[full] = some
             return found
@@ -194,14 +196,16 @@ def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
         table = parquet.read_table(path)
     except (ArrowException, OSError) as problem:
         raise DataError(f"{path} cannot be read as Parquet ({problem}).") from None
-    return {name: _cells(table[name]) for name in table.column_names}
+    return {name: _cells(table[name], f"{path}: column {name!r}") for name in table.column_names}
 
 
-def _cells(column: Any) -> NDArray[Any]:
+def _cells(column: Any, place: str) -> NDArray[Any]:
     """A column of Parquet as CSV would have given it: an empty text where there is nothing."""
     from pyarrow import float64, string, types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+        raise DataError(f"{place} holds {kind}, not one number, date or text a row; leave it out.")
     if types.is_decimal(kind):
         return column.cast(float64()).to_numpy()
     if types.is_boolean(kind) and column.null_count:

@@ -21,7 +21,7 @@ from reweigh.metagrad.memory import choose_trajectory
 from reweigh.metagrad.preflight import preflight
 from reweigh.metagrad.recorder import Recorder
 from reweigh.metagrad.recursion import Recursion
-from reweigh.metagrad.replay_check import OutsideChecks, check_replay
+from reweigh.metagrad.replay_check import OutsideChecks, check_replay, tells_apart
 from reweigh.metagrad.rules import rule_for
 from reweigh.metagrad.steps import Pass, Step, leaves_of
 from reweigh.metagrad.trajectory import (
@@ -125,8 +125,7 @@ class Engine:
         step = self.recorder.end()
         if step is None:
             return
-        if self.recorder.watch_gradient and any_of(self._outside.due(step)):
-            self._outside.done(step)
+        if self.recorder.watch_gradient and self._outside.due(any_of(tells_apart(step))):
             check_replay(self.recursion, step, self.recorder.taken)
         self.recorder.watch_gradient = False
         self.steps = [*self.steps, step][-self.through :]

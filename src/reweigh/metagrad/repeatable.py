@@ -5,6 +5,7 @@ import random
 import numpy as np
 import torch
 
+from reweigh.distributed.group import any_of
 from reweigh.errors import UnsupportedError
 from reweigh.metagrad.steps import Pass
 from reweigh.student import Student
@@ -14,7 +15,7 @@ def check_repeatable(student: Student, one: Pass) -> None:
     """Do a pass again in its moment, and refuse a student that answers otherwise."""
     before = _drawn()
     again = student.peek(one.batch, one.seen.progress, one.seen.ids, one.moment).losses
-    if _drawn() != before:
+    if any_of(_drawn() != before):
         raise UnsupportedError(
             "the student draws random numbers from Python or numpy, which could not be drawn again "
             "when the teacher goes back over its steps: draw them with torch (torch.rand, "
@@ -22,7 +23,7 @@ def check_repeatable(student: Student, one: Pass) -> None:
         )
     first = one.seen.losses
     off = (again - first).abs() > 0.02 * (first.abs() + first.abs().mean())
-    if bool((off & torch.isfinite(first)).any()):  # a loss that is not finite is told of elsewhere
+    if any_of(bool((off & torch.isfinite(first)).any())):  # what is not finite is told of elsewhere
         raise UnsupportedError(
             "the student answers the same batch differently when it is asked twice: it has a random "
             "generator or a counter of its own, so that its steps could not be gone back over; keep "

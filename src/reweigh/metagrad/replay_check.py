@@ -20,20 +20,15 @@ class OutsideChecks:
         self._recorded, self._first, self._apart = 0, False, False
 
     def wanted(self) -> bool:
-        """Whether the step that begins may be one of them."""
+        """Whether the recorded step that begins may be one of them; the same in all processes."""
         self._recorded += 1
         return not (self._first and self._apart) or self._recorded % EVERY == 0
 
-    def due(self, step: Step) -> bool:
-        """Whether the step that was taken is one."""
-        if self._recorded % EVERY == 0 or not self._first:
-            return True
-        return not self._apart and tells_apart(step)
-
-    def done(self, step: Step) -> None:
-        """It was compared."""
-        self._first = True
-        self._apart = self._apart or tells_apart(step)
+    def due(self, apart: bool) -> bool:
+        """Whether the step that was taken is one, given whether its weights differ in any process."""
+        due = self._recorded % EVERY == 0 or not self._first or (apart and not self._apart)
+        self._first, self._apart = True, self._apart or apart
+        return due
 
 
 def tells_apart(step: Step) -> bool:
@@ -51,10 +46,11 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
     for one in step.passes:
         one.graph = None
     off = sum(float((replayed[n] - g).square().sum()) for n, g in taken.items() if n in replayed)
-    size = sum(float(g.square().sum()) for g in taken.values())
+    size = sum(float(g.square().sum()) for g in taken.values()) or 1e-38
     if off > 0.05**2 * size:
+        share = min((off / size) ** 0.5, 99.99)  # of nothing, it is everything
         raise UsageError(
-            f"the gradient that the optimizer got differs by {(off / size) ** 0.5:.0%} from that of "
+            f"the gradient that the optimizer got differs by {share:.0%} from that of "
             "the weighted loss done again: go backward over loss() as it is (or over "
             "(weights * losses).sum(), with weights() called right before the forward pass), not "
             "divided and with nothing added (extra terms belong into per_sample_loss); give "

@@ -5,6 +5,7 @@ Graphs are not saved: what they hold is recomputed from the snapshot, which give
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -62,7 +63,7 @@ def _pack_pass(one: Pass) -> dict[str, Any]:
     seen = {k: v for k, v in vars(one.seen).items() if k != "progress"}
     progress = vars(one.seen.progress)
     return {
-        "batch": one.batch,
+        "batch": dict(one.batch) if isinstance(one.batch, Mapping) else one.batch,
         "weights": one.weights,
         "kept": one.kept,
         "moment": moment,
@@ -85,7 +86,7 @@ def _unpack_pass(packed: dict[str, Any]) -> Pass:
 
 
 def _is_plain(batch: Batch) -> bool:
-    if isinstance(batch, dict):
+    if isinstance(batch, Mapping):
         return all(_is_plain(part) for part in batch.values())
     if type(batch) in (tuple, list):
         return all(_is_plain(part) for part in batch)

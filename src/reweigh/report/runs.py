@@ -68,7 +68,8 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     _refuse_mixed(runs)
     kinds = [experiment(run.settings) for run in runs]
     folders_of = {kind: run.folder.name for kind, run in zip(kinds[::-1], runs[::-1], strict=True)}
-    names = told_apart([run.row for run in runs], kinds, folders_of)
+    distinct = len(set(folders_of.values())) == len(folders_of)
+    names = told_apart([run.row for run in runs], kinds, folders_of if distinct else None)
     return [replace(run, row=name) for run, name in zip(runs, names, strict=True)]
 
 

@@ -100,6 +100,7 @@ class NoiseMatrix(nn.Module):
         """On the first batch, if alone: T_yỹ = start·[y = ỹ] + (1 − start)·π_ỹ, π the labels' shares."""
         if not self.alone:
             return
+        refuse_strange(given, len(self.table))
         ones = torch.ones_like(given, dtype=self.joint.dtype)
         counts = total(torch.zeros_like(self.joint[0]).index_add_(0, given, ones)) + 1  # (C,)
         shares = counts / counts.sum()
@@ -114,5 +115,5 @@ def _led(table: Tensor) -> Tensor:
     own = table.diagonal()  # (C,)
     eye = torch.eye(len(table), dtype=table.dtype, device=table.device)
     first = (table - 2 * eye).amax(1)  # (C,): the largest of the others
-    share = (first - own).clamp_min(0) / (1 + first - own)  # (C,)
-    return torch.lerp(table, eye, share[:, None])
+    lack = (first - own).clamp_min(0)  # (C,)
+    return torch.lerp(table, eye, (lack / (1 + lack))[:, None])

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.batch import outputs
+from reweigh.distributed.group import any_of
 from reweigh.errors import UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.teachers.correcting import CorrectingTeacher
@@ -74,7 +75,7 @@ class PosteriorTeacher(CorrectingTeacher):
         """Once: are what the layer gives and what the student is asked for the same logits?"""
         own = self.matrix.losses(self._logits(seen), labels_of(seen), self._sure(seen))
         off = (own - seen.losses).abs() > 0.05 * (1 + own.abs())  # wide enough for bfloat16
-        if bool((off & own.isfinite() & seen.losses.isfinite()).any()):
+        if any_of(bool((off & own.isfinite() & seen.losses.isfinite()).any())):
             raise UsageError(
                 f"the output of layer {self._tap.layer!r} is not the logits that the loss is taken "
                 "from: name the student's last layer, or give logits= that returns its output"
