@@ -160,6 +160,33 @@ def outside(way: str) -> dict[str, Tensor]:
     return state(held)
 
 
+def alike_in_one() -> dict[str, Tensor]:
+    """A loop that owns the backward; the weights of the last process's samples are all the same."""
+    held = reweigher()
+    for number in range(9):
+        x, y = whole_batch(number)
+        x[N // 2 :], y[N // 2 :] = x[-1].clone(), y[-1].clone()
+        held.optimizer.zero_grad()
+        held.loss(*own_part_of((x, y))).backward()
+        held.optimizer.step()
+        held.after_step()
+    return state(held)
+
+
+def flushed(accumulate: int) -> dict[str, Tensor]:
+    """Steps of two passes each: complete ones of another's backward, or ours that end early."""
+    held = reweigher(accumulate=accumulate, every=2, through=1)
+    for number in range(8):
+        if accumulate == 2:
+            held.loss(*batch(number)).backward()
+        else:
+            held.step(*batch(number))
+        if number % 2:
+            held.flush()
+            held.optimizer.zero_grad()
+    return state(held)
+
+
 def weights_of_the_whole() -> dict[str, Tensor]:
     """Normalised over all processes, in the order of the whole batch."""
     held = reweigher()
@@ -275,6 +302,12 @@ SAME: dict[str, Callable[[], Any]] = {
     ),
     "outside, loss": partial(outside, "loss"),
     "outside, weights": partial(outside, "weights"),
+    "outside, weights alike in one process": alike_in_one,
+    "flushed, complete": partial(flushed, 2),
+    "flushed, early": partial(flushed, 4),
+    "posterior": _steps(
+        make=lambda net: reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES).double()
+    ),
     "weights": weights_of_the_whole,
     "differing start": differing_start,
     "partly used": partly_used,
