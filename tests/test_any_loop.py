@@ -4,6 +4,7 @@ import gc
 import random
 import weakref
 from collections import namedtuple
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -399,6 +400,11 @@ def test_trouble_with_the_trusted_batch_says_that_it_is_there() -> None:
 def test_k_of_one_needs_no_b() -> None:
     assert held(every=1).engine.through == 1
     assert held().engine.through == 2
+
+
+def test_a_copy_says_that_it_cannot_teach() -> None:
+    with pytest.raises(UnsupportedError, match="build a new Reweigher"):
+        deepcopy(held()).step(X, Y)
 
 
 def test_an_optimizer_does_not_keep_its_reweighers_alive() -> None:

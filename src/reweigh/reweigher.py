@@ -177,6 +177,11 @@ class Reweigher:
             self.optimizer.step()
         finally:
             self._moving = False
+        if not self._open.moved:
+            raise UnsupportedError(
+                "the optimizer stepped unnoticed, as the copy of an optimizer does: build a new "
+                "Reweigher for copies, and load the state_dict() of the old one"
+            )
         torch.clear_autocast_cache()  # a loop inside one autocast would go on with the old θ
 
     # Or a framework owns the backward: loss() or weights() before it, after_step() after it.
