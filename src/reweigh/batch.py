@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 import torch.nn.functional as F
@@ -76,14 +76,15 @@ def find_labels(batch: Batch) -> Tensor | None:
     None where it is not clear: with more members the second may be anything.
     """
     if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
-        clear = len(batch) == 2 or (len(batch) == 3 and _is_told(batch[2]))
+        clear = len(batch) == 2 or (len(batch) == 3 and says_trusted(batch[2]))
         return batch[1] if clear and isinstance(batch[1], Tensor) else None
     parts = dict(named_parts(batch))
     found = (parts[name] for name in LABEL_NAMES if isinstance(parts.get(name), Tensor))
     return next(found, None)
 
 
-def _is_told(part: Any) -> bool:
+def says_trusted(part: Any) -> TypeGuard[Tensor]:
+    """Whether a part of a batch can say which samples are trusted: a bool tensor."""
     return isinstance(part, Tensor) and part.dtype == torch.bool
 
 
@@ -110,15 +111,14 @@ def refuse_strange(labels: Tensor, num_classes: int) -> None:
 
 def cross_entropy(student: nn.Module, batch: Batch) -> Losses:
     """The default per-sample loss: cross-entropy of `student(x)` for batches `(x, y)`."""
+    way_out = "per_sample_loss=f, where f(student, batch) returns one loss per sample"
     if not isinstance(batch, tuple | list) or len(batch) != 2:
-        kind = type(batch).__name__
         of = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
         raise UsageError(
-            f"the default loss takes batches (x, y), but got a {kind}{of}: "
-            "give per_sample_loss=f, where f(student, batch) returns one loss per sample"
+            f"the default loss takes batches (x, y), but got a {type(batch).__name__}{of}: give "
+            f"{way_out}"
         )
     x, y = batch
-    way_out = "per_sample_loss=f, where f(student, batch) returns one loss per sample"
     return F.cross_entropy(_a_tensor(student(x), way_out), y, reduction="none")
 
 

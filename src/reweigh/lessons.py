@@ -81,9 +81,10 @@ class Lessons:
     @torch.enable_grad()
     def prepare(self, batch: Batch, ids: Tensor | None) -> None:
         """On the first batch: do all derivatives exist that the teacher will need?"""
-        if self.teacher is not None and not self._prepared:
-            self.teacher.meet(self.student.labels(batch))
-        if self.engine is not None and self.teacher is not None and not self._prepared:
+        if self.teacher is None or self._prepared:
+            return
+        self.teacher.meet(self.student.labels(batch))
+        if self.engine is not None:
             moment = Moment.now(self.student.module)
             seen = self.student.peek(batch, self.clock.progress(), ids, moment)
             with torch.no_grad():
@@ -149,8 +150,8 @@ class Lessons:
             self.clock.taught()
 
     def state_dict(self) -> dict[str, Any]:
-        """Teacher, its optimizer and the recorded steps, as plain containers of tensors."""
-        state: dict[str, Any] = {}
+        """Teacher, its optimizer, counters and the recorded steps, as plain containers of tensors."""
+        state: dict[str, Any] = {"clock": self.clock.state_dict()}
         if self.teacher is not None:
             state["teacher"] = self.teacher.state_dict()
         if self.optimizer is not None:
@@ -161,18 +162,27 @@ class Lessons:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of lessons built alike."""
-        expected, found = set(self.state_dict()), set(state) - {"clock"}
-        if found != expected:
-            raise CheckpointError(
-                f"the saved state holds {', '.join(sorted(found)) or 'nothing'}, but this reweigher "
-                f"needs {', '.join(sorted(expected)) or 'nothing'}: build it as it was when saved"
-            )
+        self._refuse_other(set(state) - {"clock"})
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
         if self.optimizer is not None:
             self.optimizer.load_state_dict(state["teacher_optimizer"])
         if self.engine is not None:
             self.engine.steps = unpack(moved_to(state["window"], self._device))
+        self.clock.load_state_dict(state["clock"])
+
+    def _refuse_other(self, found: set[str]) -> None:
+        parts = {
+            "teacher": self.teacher,
+            "teacher_optimizer": self.optimizer,
+            "window": self.engine,
+        }
+        needed = {name for name, part in parts.items() if part is not None}
+        if found != needed:
+            raise CheckpointError(
+                f"the saved state holds {', '.join(sorted(found)) or 'nothing'}, but this reweigher "
+                f"needs {', '.join(sorted(needed)) or 'nothing'}: build it as it was when saved"
+            )
 
     def _move(self, teacher: Teacher, gradient: list[Tensor]) -> None:
         assert self.optimizer is not None

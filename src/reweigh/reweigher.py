@@ -230,11 +230,6 @@ class Reweigher:
         return one.weights
 
     @property
-    def in_step(self) -> bool:
-        """Whether passes were weighed that no `after_step` has closed: `state_dict` must wait."""
-        return bool(self._open.weighed)
-
-    @property
     def step_is_over(self) -> bool:
         """Whether `after_step` is due: all passes of a step were weighed, or the optimizer has moved."""
         return self._open.complete or self._open.moved
@@ -286,16 +281,15 @@ class Reweigher:
 
     def state_dict(self) -> dict[str, Any]:
         """Teacher, its optimizer, counters and recorded steps, as plain containers of tensors."""
-        if self.in_step:
+        if self._open.weighed:
             raise UsageError("state_dict() was called inside a step: finish it first")
-        return {"clock": self.clock.state_dict(), **self.lessons.state_dict()}
+        return self.lessons.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of a reweigher built alike."""
         if "clock" not in state:
             raise CheckpointError("this is not a state_dict() of a Reweigher: it has no 'clock'")
         self.lessons.load_state_dict(state)
-        self.clock.load_state_dict(state["clock"])
 
     # Inside.
 

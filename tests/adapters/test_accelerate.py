@@ -1,18 +1,7 @@
 """Accelerate needs no adapter: what the documentation shows gives what a loop of one's own gives."""
 
 import pytest
-from tests.adapters.toy import (
-    SETTINGS,
-    TRUSTED,
-    X,
-    Y,
-    assert_same,
-    net,
-    optimizer_of,
-    parameters,
-    plain,
-    teacher,
-)
+from tests.adapters import toy
 from torch.utils.data import DataLoader, TensorDataset
 
 import reweigh
@@ -22,12 +11,16 @@ accelerate = pytest.importorskip("accelerate", reason="accelerate is not install
 
 def test_the_loop_of_the_documentation() -> None:
     accelerator = accelerate.Accelerator(cpu=True)
-    student = net()
-    loader = DataLoader(TensorDataset(X, Y), batch_size=8)
-    model, optimizer, loader = accelerator.prepare(student, optimizer_of(student), loader)
-    one = teacher(student)
+    student = toy.net()
+    loader = DataLoader(TensorDataset(toy.X, toy.Y), batch_size=8)
+    model, optimizer, loader = accelerator.prepare(student, toy.optimizer_of(student), loader)
+    one = toy.teacher(student)
     reweigher = reweigh.Reweigher(
-        accelerator.unwrap_model(model), optimizer.optimizer, one, trusted=TRUSTED, **SETTINGS
+        accelerator.unwrap_model(model),
+        optimizer.optimizer,
+        one,
+        trusted=toy.TRUSTED,
+        **toy.SETTINGS,
     )
     for _ in range(2):
         for x, y in loader:
@@ -35,4 +28,4 @@ def test_the_loop_of_the_documentation() -> None:
             optimizer.step()
             optimizer.zero_grad()
             reweigher.after_step()
-    assert_same(parameters(student, one), plain(2)[0])
+    toy.assert_same(toy.parameters(student, one), toy.plain(2)[0])

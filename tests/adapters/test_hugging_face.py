@@ -5,18 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from tests.adapters.toy import (
-    SETTINGS,
-    TRUSTED,
-    X,
-    Y,
-    assert_same,
-    net,
-    optimizer_of,
-    parameters,
-    plain,
-    teacher,
-)
+from tests.adapters import toy
 from torch import Tensor, nn
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -29,7 +18,7 @@ from reweigh.errors import CheckpointError, UnsupportedError  # noqa: E402
 class Model(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.net = net()
+        self.net = toy.net()
 
     def forward(self, x: Tensor, labels: Tensor | None = None):
         out = self.net(x)
@@ -48,7 +37,7 @@ class InOrder(ReweighingTrainer):
 
 def made(where: Path, epochs: int = 2, one=None, **options) -> tuple[Model, ReweighingTrainer]:
     model = Model()
-    rows = [{"x": x, "labels": y} for x, y in zip(X, Y, strict=True)]
+    rows = [{"x": x, "labels": y} for x, y in zip(toy.X, toy.Y, strict=True)]
     arguments = transformers.TrainingArguments(
         output_dir=str(where), num_train_epochs=epochs, per_device_train_batch_size=8, use_cpu=True,
         report_to=[], remove_unused_columns=False, lr_scheduler_type="constant", disable_tqdm=True,
@@ -59,10 +48,10 @@ def made(where: Path, epochs: int = 2, one=None, **options) -> tuple[Model, Rewe
         arguments,
         train_dataset=rows,
         eval_dataset=rows,
-        optimizers=(optimizer_of(model, adam=True), None),
-        teacher=one or teacher(model, "net.2"),
-        trusted={"x": TRUSTED[0], "labels": TRUSTED[1]},
-        reweighing=dict(SETTINGS),
+        optimizers=(toy.optimizer_of(model, adam=True), None),
+        teacher=one or toy.teacher(model, "net.2"),
+        trusted={"x": toy.TRUSTED[0], "labels": toy.TRUSTED[1]},
+        reweighing=dict(toy.SETTINGS),
     )
     return model, trainer
 
@@ -73,14 +62,14 @@ def made(where: Path, epochs: int = 2, one=None, **options) -> tuple[Model, Rewe
 def test_the_trainer_gives_what_a_loop_gives(options: dict, tmp_path: Path) -> None:
     model, trainer = made(tmp_path, **options)
     trainer.train()
-    expected, loop = plain(
+    expected, loop = toy.plain(
         2,
         adam=True,
         accumulate=options.get("gradient_accumulation_steps", 1),
         clip_norm=options.get("max_grad_norm"),
     )
     assert loop.clock.updates >= 3
-    assert_same(parameters(model, trainer.teacher), expected)
+    toy.assert_same(toy.parameters(model, trainer.teacher), expected)
     assert trainer.evaluate()["eval_loss"] > 0
 
 
@@ -89,7 +78,7 @@ def test_a_checkpoint_holds_the_teacher(tmp_path: Path) -> None:
     trainer.train()
     model, again = made(tmp_path, epochs=2, save_strategy="no")
     again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-5"))
-    assert_same(parameters(model, again.teacher), plain(2, adam=True)[0])
+    toy.assert_same(toy.parameters(model, again.teacher), toy.plain(2, adam=True)[0])
     (tmp_path / "checkpoint-5/reweigher.pt").unlink()
     with pytest.raises(CheckpointError, match="made without a teacher"):
         made(tmp_path)[1].train(resume_from_checkpoint=str(tmp_path / "checkpoint-5"))

@@ -4,18 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.adapters.toy import (
-    SETTINGS,
-    TRUSTED,
-    X,
-    Y,
-    assert_same,
-    net,
-    optimizer_of,
-    parameters,
-    plain,
-    teacher,
-)
+from tests.adapters import toy
 from torch.utils.data import DataLoader, TensorDataset
 
 L = pytest.importorskip("lightning", reason="lightning is not installed")
@@ -29,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
 class Module(L.LightningModule):
     def __init__(self) -> None:
         super().__init__()
-        self.net = net()
+        self.net = toy.net()
 
     def forward(self, x):
         return self.net(x)
@@ -38,21 +27,21 @@ class Module(L.LightningModule):
         return self.weighted_loss(*batch)
 
     def configure_optimizers(self):
-        return optimizer_of(self)
+        return toy.optimizer_of(self)
 
 
 def trained(where: Path, epochs: int = 2, resume: Path | None = None, **options):
     module = Module()
-    one = teacher(module, "net.2")
-    callback = Reweighing(one, trusted=TRUSTED, **SETTINGS)
+    one = toy.teacher(module, "net.2")
+    callback = Reweighing(one, trusted=toy.TRUSTED, **toy.SETTINGS)
     trainer = L.Trainer(
         max_epochs=epochs, accelerator="cpu", logger=False, enable_progress_bar=False,
         enable_model_summary=False, default_root_dir=where, callbacks=[callback],
         enable_checkpointing=resume is not None or options.pop("keep", False), **options,
     )  # fmt: skip
-    loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+    loader = DataLoader(TensorDataset(toy.X, toy.Y), batch_size=8)
     trainer.fit(module, loader, ckpt_path=resume)
-    return parameters(module, one), trainer
+    return toy.parameters(module, one), trainer
 
 
 @pytest.mark.parametrize(
@@ -60,13 +49,13 @@ def trained(where: Path, epochs: int = 2, resume: Path | None = None, **options)
 )
 def test_the_trainer_gives_what_a_loop_gives(options: dict, tmp_path: Path) -> None:
     found, trainer = trained(tmp_path, **options)
-    expected, loop = plain(
+    expected, loop = toy.plain(
         2,
         accumulate=options.get("accumulate_grad_batches", 1),
         clip_norm=options.get("gradient_clip_val"),
     )
     assert loop.clock.updates >= 3
-    assert_same(found, expected)
+    toy.assert_same(found, expected)
     assert trainer.global_step == loop.clock.steps
 
 
@@ -74,12 +63,14 @@ def test_a_checkpoint_holds_the_teacher(tmp_path: Path) -> None:
     _, trainer = trained(tmp_path, epochs=1, keep=True)
     path = Path(trainer.checkpoint_callback.best_model_path)
     found, _ = trained(tmp_path / "again", epochs=2, resume=path)
-    assert_same(found, plain(2)[0])
+    toy.assert_same(found, toy.plain(2)[0])
 
 
 def test_a_checkpoint_may_fall_into_an_accumulated_step(tmp_path: Path) -> None:
     module = Module()
-    callback = Reweighing(teacher(module, "net.2"), trusted=TRUSTED, clip_norm=0.1, **SETTINGS)
+    callback = Reweighing(
+        toy.teacher(module, "net.2"), trusted=toy.TRUSTED, clip_norm=0.1, **toy.SETTINGS
+    )
     saves = L.pytorch.callbacks.ModelCheckpoint(tmp_path, every_n_train_steps=1, save_top_k=-1)
 
     class Asks(L.Callback):
@@ -91,23 +82,27 @@ def test_a_checkpoint_may_fall_into_an_accumulated_step(tmp_path: Path) -> None:
         enable_model_summary=False, callbacks=[callback, saves, Asks()], accumulate_grad_batches=3,
         default_root_dir=tmp_path,
     )  # fmt: skip
-    loader = DataLoader(TensorDataset(X, Y), batch_size=8)
+    loader = DataLoader(TensorDataset(toy.X, toy.Y), batch_size=8)
     trainer.fit(module, loader)
     assert callback.reweigher.clock.steps == 4
     assert not callback._saved
-    assert_same(parameters(module, callback.teacher), plain(2, accumulate=3, clip_norm=0.1)[0])
+    toy.assert_same(
+        toy.parameters(module, callback.teacher), toy.plain(2, accumulate=3, clip_norm=0.1)[0]
+    )
 
 
 def test_a_part_of_the_module_may_be_the_student(tmp_path: Path) -> None:
     module = Module()
-    callback = Reweighing(teacher(module.net), trusted=TRUSTED, student="net", **SETTINGS)
+    callback = Reweighing(
+        toy.teacher(module.net), trusted=toy.TRUSTED, student="net", **toy.SETTINGS
+    )
     trainer = L.Trainer(
         max_epochs=1, accelerator="cpu", logger=False, enable_progress_bar=False,
         enable_checkpointing=False, enable_model_summary=False, callbacks=[callback],
         default_root_dir=tmp_path,
     )  # fmt: skip
-    trainer.fit(module, DataLoader(TensorDataset(X, Y), batch_size=8))
-    assert_same(parameters(module, callback.teacher), plain(1)[0])
+    trainer.fit(module, DataLoader(TensorDataset(toy.X, toy.Y), batch_size=8))
+    toy.assert_same(toy.parameters(module, callback.teacher), toy.plain(1)[0])
     assert not hasattr(module, "weighted_loss")
 
 

@@ -12,7 +12,6 @@ L.Trainer(callbacks=[callback]).fit(model, loader)
 A callback alone could not do it: it sees the loss only when it is one number already.
 """
 
-from copy import deepcopy
 from typing import Any
 
 import lightning as L  # pyright: ignore[reportMissingImports] (a framework of the user's)
@@ -63,7 +62,7 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         self.reweigher = Reweigher(student, trainer.optimizers[0], self.teacher, **settings)
         if self._saved:
             self.reweigher.load_state_dict(self._saved)
-        self._saved = deepcopy(self.reweigher.state_dict())
+            self._saved = {}
 
     def loss(self, *batch: Any, ids: Tensor | None = None) -> Tensor:
         """The weighted loss of a batch; the trainer will divide it by its number of passes."""
@@ -75,21 +74,17 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         """The optimizer may have stepped."""
         if self.reweigher is not None and self.reweigher.step_is_over:
             self.reweigher.after_step()
-        if self._passes > 1 and self.reweigher is not None and not self.reweigher.in_step:
-            self._saved = deepcopy(self.reweigher.state_dict())
 
     def on_train_end(self, trainer: Any, module: Any) -> None:
         """Nothing of ours stays on the module."""
         del module.weighted_loss
-        self._saved = {}
 
     def state_dict(self) -> dict[str, Any]:
-        """Of the reweigher after its last whole step, for the trainer's checkpoint.
+        """Of the reweigher, for the trainer's checkpoint, also inside an accumulated step.
 
-        What was accumulated since is lost in the trainer's own checkpoint as well.
+        What was accumulated is lost, as it is in the trainer's own part of the checkpoint.
         """
-        reweigher = self.reweigher
-        return self._saved if reweigher is None or reweigher.in_step else reweigher.state_dict()
+        return self._saved if self.reweigher is None else self.reweigher.lessons.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Kept until training starts."""

@@ -23,19 +23,18 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from reweigh.audit.issues import find_label_issues
-from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, weight_or_nan
+from reweigh.audit.quality import get_label_quality_scores, weight_or_nan
+from reweigh.audit.run import last_weights
 from reweigh.config import RunConfig, read_config
 from reweigh.data.overlap import drop_copies
 from reweigh.data.samples import Problem, Samples, numbered
 from reweigh.errors import UsageError
 from reweigh.methods import method_for
-from reweigh.training.evaluate import probabilities
 from reweigh.training.generators import seeded
 from reweigh.training.inputs import Inputs
 from reweigh.training.loop import Loop
-from reweigh.training.pool import Pool
+from reweigh.training.predictor import answers
 from reweigh.training.progress import SilentProgress
-from reweigh.training.tasks.classification import forward_under
 from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.workshop import Workshop, choose_device
@@ -77,11 +76,13 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(given, return_inverse=True)
         self.n_features_in_ = int(np.prod(inputs.shape[1:]))
         self._learn_scale(inputs)
-        problem = self._problem(self._scaled(inputs), codes.astype(np.int64), known)
+        whole = numbered(self._scaled(inputs), codes.astype(np.int64))
+        problem = self._problem(whole, known)
         self._config = _config(self)
         self._inputs_ = Inputs.of(problem)
         self._student, weights = _trained(self._config, problem)
-        self._judge(inputs, codes, known, problem.train, weights)
+        self._agree_with_copies(whole, known)
+        self._judge(inputs, problem.train, weights)
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:
@@ -93,12 +94,8 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
                 f"a sample has {int(np.prod(raw.shape[1:]))} numbers, but the model was fitted on "
                 f"{self.n_features_in_}."
             )
-        inputs = self._scaled(raw)
-        device = choose_device(self._config.device)
-        x = self._inputs_.placed(inputs, device=device)
-        pool = Pool(x, torch.zeros(len(x), dtype=torch.int64, device=device))
-        forward = forward_under(self._config.training.bf16, device)
-        return probabilities(self._student, pool, forward).cpu().numpy()
+        device, training = choose_device(self._config.device), self._config.training
+        return answers(self._student, self._scaled(raw), self._inputs_, training, device)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest class of each row, (n,)."""
@@ -116,42 +113,32 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
             return inputs[..., None] if inputs.ndim == 3 else inputs
         return ((inputs - self._mean) / self._scale).astype(np.float32)
 
-    def _problem(
-        self, inputs: NDArray[Any], codes: NDArray[np.int64], known: NDArray[np.bool_]
-    ) -> Problem:
-        whole = numbered(inputs, codes)
+    def _problem(self, whole: Samples, known: NDArray[np.bool_]) -> Problem:
         checked, names = whole.take(known), tuple(map(str, self.classes_))
         missing = set(range(len(self.classes_))) - set(checked.labels.tolist())
         if missing:
             raise UsageError(f"No trusted row has class {names[min(missing)]!r}; check some.")
-        kind = "table" if inputs.ndim == 2 else "image"
+        kind = "table" if whole.inputs.ndim == 2 else "image"
         rest = drop_copies(whole.take(~known), checked)
         return Problem(rest, checked, checked, names, kind, None, {})  # nothing is tested here
 
-    def _judge(
-        self,
-        inputs: NDArray[Any],
-        codes: NDArray[np.int64],
-        known: NDArray[np.bool_],
-        train: Samples,
-        weights: NDArray[np.float32] | None,
-    ) -> None:
-        self.sample_weight_ = np.full(len(codes), np.nan, np.float32)
-        self.label_quality_ = np.ones(len(codes), np.float32)
-        self._agree_with_copies(inputs, codes, known)
-        p, rows = self.predict_proba(inputs[train.ids]), train.ids
-        self.sample_weight_[rows] = weight_or_nan(weights, len(rows))
-        self.label_quality_[rows] = get_label_quality_scores(codes[rows], p, weights=weights)
-        self.is_label_issue_[rows] = find_label_issues(codes[rows], p, weights=weights)
-
-    def _agree_with_copies(
-        self, inputs: NDArray[Any], codes: NDArray[np.int64], known: NDArray[np.bool_]
-    ) -> None:
+    def _agree_with_copies(self, whole: Samples, known: NDArray[np.bool_]) -> None:
         """A copy of a trusted row is right if its label is the same; nothing else need be asked."""
-        hashes = numbered(inputs, codes).content_hashes()
-        sure = dict(zip(hashes[known].tolist(), codes[known].tolist(), strict=True))
-        wrong = np.array([sure.get(h, c) != c for h, c in zip(hashes.tolist(), codes, strict=True)])
-        self.is_label_issue_, self.label_quality_[wrong] = wrong & ~known, 0
+        hashes, labels = whole.content_hashes().tolist(), whole.labels.tolist()
+        sure = {h: c for h, c, checked in zip(hashes, labels, known, strict=True) if checked}
+        wrong = np.array([sure.get(h, c) != c for h, c in zip(hashes, labels, strict=True)])
+        self.is_label_issue_ = wrong & ~known
+        self.label_quality_ = np.where(wrong, 0, 1).astype(np.float32)
+
+    def _judge(
+        self, inputs: NDArray[Any], train: Samples, weights: NDArray[np.float32] | None
+    ) -> None:
+        rows, given = train.ids, train.labels
+        p = self.predict_proba(inputs[rows])
+        self.sample_weight_ = np.full(len(inputs), np.nan, np.float32)
+        self.sample_weight_[rows] = weight_or_nan(weights, len(rows))
+        self.label_quality_[rows] = get_label_quality_scores(given, p, weights=weights)
+        self.is_label_issue_[rows] = find_label_issues(given, p, weights=weights)
 
 
 def _trained(
@@ -168,8 +155,7 @@ def _trained(
         shop.student.load_state_dict(loop.best_state)
         if store is None or shop.task.doubtful != n:
             return shop.student, None
-        rows = [store.epoch(epoch)[:n] for epoch in store.epochs()[-LAST_EPOCHS:]]
-        return shop.student, np.stack(rows)
+        return shop.student, last_weights(store, n)
 
 
 def _config(model: ReweighedClassifier) -> RunConfig:

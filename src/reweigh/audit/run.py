@@ -167,5 +167,10 @@ def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[n
     if not (folder / "weights").is_dir():
         return None
     store = WeightStore(folder / "weights", len(method_for(config.method).problem(problem).train))
-    rows = [store.epoch(epoch)[: len(problem.train)] for epoch in store.epochs()[-LAST_EPOCHS:]]
+    return last_weights(store, len(problem.train))
+
+
+def last_weights(store: WeightStore, size: int) -> NDArray[np.float32] | None:
+    """Of the last epochs, for the first `size` samples: (epochs, size)."""
+    rows = [store.epoch(epoch)[:size] for epoch in store.epochs()[-LAST_EPOCHS:]]
     return np.stack(rows) if rows else None

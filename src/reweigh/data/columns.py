@@ -2,7 +2,7 @@
 
 import csv
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from reweigh.data.samples import Kind, Samples, Source
 from reweigh.data.splits import hold_out_test
 from reweigh.errors import DataError
 
+ID = "id"
 ROLES = ("split", "trusted")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
@@ -30,6 +31,9 @@ class Columns:
 
     values: dict[str, NDArray[Any]]
     origin: Path
+    _read_as_numbers: dict[str, NDArray[np.float64] | None] = field(
+        default_factory=dict, repr=False
+    )
 
     @staticmethod
     def read(path: Path) -> "Columns":
@@ -62,9 +66,14 @@ class Columns:
     def numbers(self, name: str) -> NDArray[np.float64] | None:
         """A column as numbers, NaN where a cell is empty, or None if any cell is something else.
 
-        Dates are seconds, true and false are 1 and 0, whatever file they come from.
+        Dates are seconds, true and false are 1 and 0, whatever file they come from. Asked for
+        several times a column, and read once.
         """
-        numbers = _numbers(self.values[name])
+        if name not in self._read_as_numbers:
+            self._read_as_numbers[name] = self._finite(name, _numbers(self.values[name]))
+        return self._read_as_numbers[name]
+
+    def _finite(self, name: str, numbers: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         if numbers is None:
             return None
         wrong = np.flatnonzero(np.isinf(numbers))

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
-from reweigh.data.columns import ROLES, Columns
-from reweigh.data.readers.tables import ID
+from reweigh.data.columns import ID, ROLES, Columns
 from reweigh.report.pictures import picture
 from reweigh.report.words import shown
 from reweigh.training.run import settings_of

@@ -6,10 +6,9 @@ the stream, whose labels are sure.
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 
-from reweigh.batch import LABEL_NAMES, check_classes, find_labels, outputs
+from reweigh.batch import LABEL_NAMES, check_classes, find_labels, outputs, says_trusted
 from reweigh.errors import UsageError
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
@@ -62,7 +61,7 @@ class CorrectingTeacher(Teacher):
 def _told(batch: Batch) -> Tensor:
     """Which samples of a batch are trusted, (n,) bool."""
     told = batch[2] if isinstance(batch, tuple | list) and len(batch) > 2 else None
-    if not isinstance(told, Tensor) or told.dtype != torch.bool:
+    if not says_trusted(told):
         raise UsageError(
             "with doubtful= batches are (x, y, trusted), the third a bool tensor that says which "
             "samples are trusted"

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from reweigh.config import RunConfig
+from reweigh.config import RunConfig, TrainingConfig
 from reweigh.data.readers.unlabelled import Reader, Unlabelled
 from reweigh.errors import UsageError
 from reweigh.training.evaluate import probabilities
@@ -75,9 +75,14 @@ class Predictor:
             return self._answers(self._reader.array(np.asarray(raw), "the array"))
         return self._answers(samples.inputs)
 
-    def _answers(self, inputs: NDArray[Any]) -> NDArray[np.float32]:
-        t = self.config.training
-        x = self.inputs.placed(inputs, device=self.device, channels_last=t.channels_last)
-        unknown = torch.zeros(len(x), dtype=torch.int64, device=self.device)
-        forward = forward_under(t.bf16, self.device)
-        return probabilities(self.student, Pool(x, unknown), forward).cpu().numpy()
+    def _answers(self, raw: NDArray[Any]) -> NDArray[np.float32]:
+        return answers(self.student, raw, self.inputs, self.config.training, self.device)
+
+
+def answers(
+    student: nn.Module, raw: NDArray[Any], inputs: Inputs, t: TrainingConfig, device: torch.device
+) -> NDArray[np.float32]:
+    """p(k | x) of raw samples, (n, K), by a student that was trained on such."""
+    x = inputs.placed(raw, device=device, channels_last=t.channels_last)
+    unknown = torch.zeros(len(x), dtype=torch.int64, device=device)
+    return probabilities(student, Pool(x, unknown), forward_under(t.bf16, device)).cpu().numpy()

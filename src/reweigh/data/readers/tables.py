@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
-from reweigh.data.columns import ROLES, Columns, parts_of, repeated
+from reweigh.data.columns import ID, ROLES, Columns, parts_of, repeated
 from reweigh.data.encoding import Encoding
 from reweigh.data.readers.images import SUFFIXES, read_listing
 from reweigh.data.samples import Source, numbered
 from reweigh.errors import DataError
-
-ID = "id"
 
 
 def read(

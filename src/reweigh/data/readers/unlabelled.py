@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reweigh.data.columns import Columns
+from reweigh.data.columns import ID, Columns
 from reweigh.data.encoding import Encoding
-from reweigh.data.readers import arrays, tables
+from reweigh.data.readers import arrays
 from reweigh.data.readers.images import SUFFIXES, read_images, visible_images
 from reweigh.data.samples import Kind
 from reweigh.errors import DataError, UsageError
@@ -88,9 +88,9 @@ class Reader:
                 f"The student learned from arrays, not from a table; give an .npz, not {path}."
             )
         inputs, cautions = self.encoding(columns), tuple(self.encoding.cautions(columns))
-        if tables.ID not in columns.names:
+        if ID not in columns.names:
             return _numbered(inputs, cautions)
-        return Unlabelled(inputs, columns.texts(tables.ID), cautions)
+        return Unlabelled(inputs, columns.texts(ID), cautions)
 
 
 def _array(path: Path) -> NDArray[Any]:
