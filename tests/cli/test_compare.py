@@ -29,6 +29,11 @@ def test_seeds_begin_at_the_configured_one() -> None:
     assert "seed 6" in text
 
 
+def test_a_single_seed_is_told_to_be_that_of_the_run_and_not_that_of_the_data() -> None:
+    with pytest.raises(UsageError, match=r"no option --seed; settings are given as --set seed=3 "):
+        compare("--seed", "3", "--dry-run")
+
+
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(UsageError, match="deep-linear"):
         compare("--methods", "deep-linar", "--dry-run")

@@ -104,6 +104,8 @@ def test_a_dry_run_builds_everything_and_writes_nothing(tmp_path: Path, monkeypa
         ),
         (["--lr", "0.3"], r"no option --lr; settings are given as --set training\.lr=0\.3 "),
         (["--batch-size=3"], r"given as --set training\.batch_size=3 "),
+        (["--imbalance", "3"], r"given as --set data\.imbalance=3 "),
+        (["--deterministic", "true"], r"given as --set deterministic=true "),
         (["nowhere.toml"], r"Cannot read the settings file nowhere\.toml"),
     ],
 )

@@ -1,4 +1,5 @@
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -8,10 +9,12 @@ from reweigh.config.methods import METHODS
 from reweigh.config.reading import check
 from reweigh.config.section import Section, meaning
 
+RESULTS = Path(__file__).parents[2] / "results"
 UNUSUAL = [
     "seed=9",
     "data.name=my folder/täst",
     "data.train_limit=10",
+    "data.seed=4",
     "student.options.hidden=[1, 2]",
     "student.options.quote='\"'",
     "training.clip_norm=1",
@@ -59,9 +62,17 @@ def test_explained_settings_show_meaning_range_and_what_is_unset() -> None:
 def test_the_id_follows_the_experiment_and_not_the_machine() -> None:
     base = run_id(RunConfig())
     same = ["device=cpu", "threads=1", "data.dir=/elsewhere"]
-    other = ["seed=1", "training.lr=0.1", "method.every=10", "data.noise=flip:0.4"]
+    other = ["seed=1", "training.lr=0.1", "method.every=10", "data.noise=flip:0.4", "data.seed=0"]
     assert {run_id(read_config(None, {}, [text])) for text in same} == {base}
-    assert len({run_id(read_config(None, {}, [text])) for text in other} | {base}) == 5
+    assert len({run_id(read_config(None, {}, [text])) for text in other} | {base}) == 6
+
+
+def test_stored_runs_keep_their_ids() -> None:
+    """Else the runs of a table would be done again."""
+    homes = [file.parent for file in RESULTS.glob("*/*_s[0-9]*_*/config.toml")]
+    assert homes
+    ids = [run_id(read_config(home / "config.toml")) for home in homes]
+    assert [i[:8] for i in ids] == [home.name.rpartition("_")[2] for home in homes]
 
 
 def test_the_id_does_not_depend_on_how_a_number_was_written() -> None:

@@ -11,7 +11,7 @@ RENAMED = {"name": "data", "dir": "data_dir"}
 
 def test_every_setting_reaches_the_data() -> None:
     settings = {RENAMED.get(name, name) for name in DataConfig.model_fields}
-    assert settings | {"seed"} == {field.name for field in fields(DataSpec)}
+    assert settings == {field.name for field in fields(DataSpec)}
 
 
 def test_values_arrive() -> None:
@@ -20,3 +20,10 @@ def test_values_arrive() -> None:
     )
     spec = data_spec(config)
     assert (spec.seed, spec.data, spec.data_dir, spec.noise) == (3, "digits", Path("d"), "flip:0.4")
+
+
+def test_the_data_have_a_seed_of_their_own_where_one_is_given() -> None:
+    def spec(*assignments: str) -> DataSpec:
+        return data_spec(read_config(None, {}, assignments))
+
+    assert spec("seed=3", "data.seed=0") == spec("seed=0") != spec("seed=3")

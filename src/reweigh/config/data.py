@@ -68,4 +68,7 @@ class DataConfig(Section):
     """Seeded random subset of the training samples of this size; unset: all."""
 
     test_limit: int | None = Field(default=None, gt=0)
-    """Seeded random subset of the test samples of this size; unset: all."""
+    """Random subset of the test samples of this size, the same for all seeds; unset: all."""
+
+    seed: int | None = Field(default=None, ge=0, lt=2**63)
+    """Seeds the trusted set, the subset, the long tail and the noise; unset: the run's seed."""

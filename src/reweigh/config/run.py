@@ -15,7 +15,8 @@ class Common(Section):
     """What runs of every kind have."""
 
     seed: int = Field(0, ge=0, lt=2**63)
-    """Seeds the split, the noise, the student, the order of samples and the augmentation."""
+    """Seeds the student, the order of samples, the augmentation and, unless data.seed is given,
+    the trusted set and the noise."""
 
     device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$")
     """auto, cpu, cuda, cuda:1 or mps; auto takes the first GPU."""

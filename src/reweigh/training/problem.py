@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def data_spec(config: RunConfig) -> DataSpec:
-    """The data section and the seed, as the data package wants them."""
+    """The data section, with the seed of the data, as the data package wants it."""
     data = config.data
     return DataSpec(
         data=data.name,
@@ -28,7 +28,7 @@ def data_spec(config: RunConfig) -> DataSpec:
         imbalance=data.imbalance,
         train_limit=data.train_limit,
         test_limit=data.test_limit,
-        seed=config.seed,
+        seed=config.seed if data.seed is None else data.seed,
     )
 
 
