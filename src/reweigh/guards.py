@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from reweigh.distributed.group import gathered_objects, rank, together, total
-from reweigh.errors import DivergedError, UsageError
+from reweigh.errors import DivergedError, NonFiniteSamples, UsageError
 from reweigh.figures import Figures
 from reweigh.seen import Seen
 from reweigh.typing import Losses, Weights
@@ -29,21 +29,17 @@ def check_loss(own: Tensor, seen: Seen, weights: Weights | None) -> Tensor:
         if values is not None:
             for complaint in gathered_objects(_non_finite(name, values.detach(), seen.ids)):
                 if complaint is not None:
-                    raise DivergedError(complaint)
+                    raise complaint
     raise DivergedError(f"the batch's loss is {float(loss)}: the student's objective overflowed")
 
 
-def _non_finite(name: str, values: Tensor, ids: Tensor | None) -> str | None:
+def _non_finite(name: str, values: Tensor, ids: Tensor | None) -> NonFiniteSamples | None:
     where = (~torch.isfinite(values)).nonzero().flatten()
     if not len(where):
         return None
     kind = "ids" if ids is not None else "positions in the batch"
-    shown = (ids[where] if ids is not None else where).tolist()
-    more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
-    return (
-        f"the {name} hold {values[where[0]].item()} for samples ({kind}) {shown[:10]}{more}: "
-        "look at these inputs, lower the learning rate, or clip the gradient"
-    )
+    samples = (ids[where] if ids is not None else where).tolist()
+    return NonFiniteSamples(f"{name} hold {values[where[0]].item()}", kind, samples)
 
 
 def check_weights(weights: Weights, n: int) -> None:
@@ -57,6 +53,16 @@ def check_weights(weights: Weights, n: int) -> None:
         raise UsageError(
             f"the teacher returned a negative weight ({weights.min().item():.3g}); end it with a "
             "sigmoid, softplus or relu"
+        )
+
+
+def check_depends_on_parameters(weights: Weights) -> None:
+    """Refuse weights that no gradient could go through, where a teacher is to learn."""
+    if not weights.requires_grad:
+        raise UsageError(
+            "the teacher's weights do not depend on its parameters, so it cannot learn: forward() must "
+            "give them with their graph, without detach(), .data, .item(), numpy or no_grad on the way; "
+            "of a teacher that should not learn set meta_learned = False"
         )
 
 

@@ -5,6 +5,7 @@ loss of a trusted batch; *before* every K-th step with `lookahead`. A teacher th
 and learns nothing sees a trusted batch as often.
 """
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,14 +20,15 @@ from reweigh.guards import check_meta_gradient
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
-from reweigh.metagrad.repeatable import check_repeatable
+from reweigh.metagrad.repeatable import check_repeatable, check_teacher_repeats
 from reweigh.metagrad.steps import Pass
 from reweigh.metagrad.window import pack, unpack
 from reweigh.moment import Moment, rng_unmoved
+from reweigh.seen import Seen
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher, check_teacher, weigh
 from reweigh.trusted import Trusted, TrustedBatches
-from reweigh.typing import Batch, Params, PerSampleLoss
+from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 
 LEARNING_RATE = 0.03
 """Of the teacher's Adam. Our choice: the paper does not say."""
@@ -87,9 +89,7 @@ class Lessons:
         if self.engine is not None:
             moment = Moment.now(self.student.module)
             seen = self.student.peek(batch, self.clock.progress(), ids, moment)
-            with torch.no_grad():
-                weights = None if self.deeper else weigh(self.teacher, seen)
-            one = Pass(batch, moment, seen, weights)
+            one = Pass(batch, moment, seen, self._first_weights(self.teacher, seen))
             check_repeatable(self.student, one)
             self.engine.prepare(one)
             if self.every is not None:  # a malformed trusted batch is found now, not at step K
@@ -97,6 +97,15 @@ class Lessons:
                     trusted = moved_to(self._trusted.peek(self.clock.updates), self._device)
                 self.engine.trusted_gradient(trusted, self.engine.theta())
         self._prepared = True
+
+    def _first_weights(self, teacher: Teacher, seen: Seen) -> Weights | None:
+        """Raw, (n,); None where the teacher gives the loss itself. One that learns says it twice."""
+        ask = partial(teacher.objective if self.deeper else partial(weigh, teacher), seen)
+        if self.optimizer is not None:
+            said = check_teacher_repeats(self.student, ask)
+            return None if self.deeper else said
+        with torch.no_grad():
+            return None if self.deeper else ask()
 
     @property
     def recording(self) -> Engine | None:

@@ -32,15 +32,20 @@ def _set_rng_state(device: torch.device, state: Tensor) -> None:
         torch.get_device_module(device).set_rng_state(state.cpu(), device)
 
 
+def rng_states(module: nn.Module) -> dict[str, Tensor]:
+    """Where torch's generators stand, of the module's devices and of the CPU."""
+    return {str(device): _rng_state(device) for device in _devices(module)}
+
+
 @contextmanager
 def rng_unmoved(module: nn.Module) -> Iterator[None]:
     """Random numbers drawn inside leave the generators of the module's devices as they were."""
-    before = {device: _rng_state(device) for device in _devices(module)}
+    before = rng_states(module)
     try:
         yield
     finally:
         for device, state in before.items():
-            _set_rng_state(device, state)
+            _set_rng_state(torch.device(device), state)
 
 
 @contextmanager
@@ -72,7 +77,7 @@ class Moment:
         devices = _devices(module)
         kind = devices[-1].type
         return cls(
-            rng={str(device): _rng_state(device) for device in devices},
+            rng=rng_states(module),
             buffers={name: b.detach().clone() for name, b in module.named_buffers()},
             training=tuple(m.training for m in module.modules()),
             autocast=(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)),

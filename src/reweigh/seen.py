@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
+from reweigh.errors import UsageError
 from reweigh.typing import Losses
 
 
@@ -54,6 +55,19 @@ class Progress:
     """Best accuracy on the trusted set so far, in [0, 1]."""
 
 
+class States(dict[str, Tensor]):
+    """What stands at a teacher's taps, by their keys; a place without a tap is told of."""
+
+    def __missing__(self, key: str) -> Tensor:
+        layer, _, side = key.partition(":")
+        places = ", ".join(map(repr, self)) or "none"
+        raise UsageError(
+            f"the teacher reads the state {key!r}, but of the student's states its taps show {places}: "
+            f"name the place among them, as in self.taps = (reweigh.Tap({layer!r}, "
+            f"{side.partition(':')[0] or 'input'!r}),), and read seen.states[tap.key]"
+        )
+
+
 @dataclass(frozen=True)
 class Seen:
     """One batch through the student's eyes, as one forward pass showed it."""
@@ -63,6 +77,9 @@ class Seen:
     states: dict[str, Tensor]  # tap key -> (n, d)
     progress: Progress
     ids: Tensor | None = None  # (n,) sample ids, where the caller gave them
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "states", States(self.states))
 
     def detached(self) -> "Seen":
         """The same sight with ∂/∂θ cut: the paper's ∂w/∂θ = 0."""

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from reweigh.distributed.buckets import summed, summed_list
+from reweigh.guards import check_depends_on_parameters
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives
 from reweigh.metagrad.rules import Adjoint, Rule
@@ -120,6 +121,7 @@ class Recursion:
         teacher = self.derivatives.teacher
         w = torch.cat([weigh(teacher, one) for one in seen])  # (n,) of the whole batch
         value = (normalised(w, teacher.normalise) * torch.cat(list(slopes)).to(w.dtype)).sum()
+        check_depends_on_parameters(w)
         omega = [p for p in teacher.parameters() if p.requires_grad]
         found = torch.autograd.grad(value, omega, allow_unused=True, materialize_grads=True)
         return list(found)

@@ -1,13 +1,16 @@
 """Does a pass that is done again give the same? Everything that goes back over steps rests on it."""
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from reweigh.distributed.group import any_of
 from reweigh.errors import UnsupportedError
 from reweigh.metagrad.steps import Pass
+from reweigh.moment import rng_states
 from reweigh.student import Student
 
 
@@ -21,14 +24,35 @@ def check_repeatable(student: Student, one: Pass) -> None:
             "when the teacher goes back over its steps: draw them with torch (torch.rand, "
             "torch.randperm)"
         )
-    first = one.seen.losses
-    off = (again - first).abs() > 0.02 * (first.abs() + first.abs().mean())
-    if any_of(bool((off & torch.isfinite(first)).any())):  # what is not finite is told of elsewhere
+    if any_of(_differ(one.seen.losses, again)):
         raise UnsupportedError(
             "the student answers the same batch differently when it is asked twice: it has a random "
             "generator or a counter of its own, so that its steps could not be gone back over; keep "
             "such state in buffers, and draw with torch's default generator"
         )
+
+
+def check_teacher_repeats(student: Student, ask: Callable[[], Tensor]) -> Tensor:
+    """What the teacher says when it is asked, if it says the same again and drew nothing for it."""
+    before, generators = _drawn(), rng_states(student.module)
+    with torch.no_grad():
+        first, again = ask(), ask()
+    after = rng_states(student.module)
+    drew = _drawn() != before or any(not torch.equal(generators[d], after[d]) for d in generators)
+    if any_of(drew or _differ(first.float(), again.float())):
+        what = "draws random numbers" if drew else "gives other weights"
+        raise UnsupportedError(
+            f"the teacher {what} each time it is asked about the same batch, so its gradient would be "
+            "that of other weights than the student learned under: leave out dropout and noise, or make "
+            "them a function of seen.ids and seen.progress"
+        )
+    return first
+
+
+def _differ(first: Tensor, again: Tensor) -> bool:
+    """By more than kernels that add in any order do; what is not finite is told of elsewhere."""
+    off = (again - first).abs() > 0.02 * (first.abs() + first.abs().mean())
+    return bool((off & torch.isfinite(first)).any())
 
 
 def _drawn() -> tuple[object, ...]:

@@ -61,6 +61,7 @@ def _pack_pass(one: Pass) -> dict[str, Any]:
         "autocast": [kind, enabled, str(dtype).removeprefix("torch.")],
     }
     seen = {k: v for k, v in vars(one.seen).items() if k != "progress"}
+    seen["states"] = dict(one.seen.states)
     progress = vars(one.seen.progress)
     return {
         "batch": dict(one.batch) if isinstance(one.batch, Mapping) else one.batch,
