@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,13 @@ from reweigh import signals
 from reweigh.config import RunConfig
 from reweigh.errors import DataError, InterruptedRun, UnwritableError, UsageError
 from reweigh.training import compare as module
-from reweigh.training import run
+from reweigh.training import run, same_data
 from reweigh.training.compare import Comparison, compare
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run_folder import RunFolder, read_status
 
 Runs = list[tuple[str, RunConfig]]
+_RECORD = {"fingerprint": "aaa"}
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +57,22 @@ def test_finished_runs_are_skipped(tmp_path: Path, trained: list[str]) -> None:
     again = compared(runs("uniform", "focal", "trusted-only"), tmp_path)
     assert trained == ["uniform", "focal", "trusted-only"]
     assert again.rows[:2] == first.rows
+
+
+def test_finished_runs_on_other_data_are_neither_taken_nor_lost(
+    tmp_path: Path, trained: list[str], monkeypatch
+) -> None:
+    """The settings are the same, what is in the file that they name is not."""
+    monkeypatch.setattr(run, "prepared", lambda spec: replace(problem(), record=_RECORD))
+    monkeypatch.setattr(same_data, "prepared", lambda spec: replace(problem(), record=_RECORD))
+    compared(runs("uniform"), tmp_path)
+    compared(runs("uniform", "focal"), tmp_path)
+    other = _RECORD | {"fingerprint": "bbb"}
+    monkeypatch.setattr(same_data, "prepared", lambda spec: replace(problem(), record=other))
+    with pytest.raises(UsageError, match=r"uniform_s0_.* was trained on other data"):
+        compared(runs("uniform", "trusted-only"), tmp_path)
+    assert trained == ["uniform", "focal"]
+    assert len(list(tmp_path.glob("*/result.json"))) == 2
 
 
 @pytest.mark.parametrize("word", ["interrupted", "running"])

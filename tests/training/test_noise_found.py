@@ -20,5 +20,13 @@ def test_auroc_is_known_where_weights_are(tmp_path: Path) -> None:
     assert _auroc(None, right) is None
 
 
+def test_weights_that_are_all_alike_find_nothing(tmp_path: Path) -> None:
+    store = WeightStore(tmp_path, 6)
+    store.begin(0)
+    store.put(torch.arange(6), torch.ones(6))
+    store.end()
+    assert _auroc(store, torch.tensor([True, True, True, False, False, False])) is None
+
+
 def _auroc(store, right):
     return noise_auroc(store, right, 6)

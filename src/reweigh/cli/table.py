@@ -19,15 +19,19 @@ def table(
 ) -> None:
     """Show what a comparison has found so far, without running anything.
 
+    Runs with other data, noise, students or schedules stand in tables of
+    their own; runs that failed or have not finished are named.
+
     [bold]Example[/bold]
 
     reweigh table runs/compare_mnist5k_0f3a9c1d --markdown
     """
-    from reweigh.training.comparison import read_comparison
+    from reweigh.training.reading_tables import read_tables
 
-    found = {folder: read_comparison(folder) for folder in folders}
+    found = {folder: read_tables(folder) for folder in folders}
     if as_json:
-        screen.show_json({str(folder): one.outcome() for folder, one in found.items()})
+        screen.show_json({str(f): [one.outcome() for one in tables] for f, tables in found.items()})
         return
-    for folder, one in found.items():
-        screen.show(f"{folder.name}\n\n{one.markdown()}\n" if markdown else one.table())
+    for folder, tables in found.items():
+        for one in tables:
+            screen.show(f"{folder.name}\n\n{one.markdown()}\n" if markdown else one.table())

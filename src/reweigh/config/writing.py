@@ -71,11 +71,16 @@ def run_id(config: Settings) -> str:
 
 def experiment(toml: str) -> str:
     """The same for runs that differ by their seed alone: what may be averaged into one row."""
+    return _digest(defining(toml))
+
+
+def defining(toml: str) -> dict[str, Any]:
+    """The settings that `experiment` is the hash of."""
     values = _with_effect(tomllib.loads(toml))
     values.pop("seed", None)
     for section, key in _ORIGINS.items():  # these folders have a seed of their own
         values[section] = {k: v for k, v in values.get(section, {}).items() if k != key}
-    return _digest(values)
+    return values
 
 
 def _with_effect(values: dict[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reweigh.config.differences import told_apart
 from reweigh.config.methods import trains_on_trusted
-from reweigh.config.writing import experiment
+from reweigh.config.writing import defining, experiment
 from reweigh.errors import UsageError
-from reweigh.training.comparison import told_apart
 from reweigh.training.measures import Value, measure_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished
@@ -66,11 +66,20 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     homes = [home for folder in folders for home in _homes(folder)]
     runs = [_read(home) for home in dict.fromkeys(home.resolve() for home in homes)]
     _refuse_mixed(runs)
+    names = told_apart([run.row for run in runs], [defining(run.settings) for run in runs])
+    called = _called(runs)
+    return [
+        replace(run, row=f"{run.row} ({folder})" if folder and name != run.row else name)
+        for run, name, folder in zip(runs, names, called, strict=True)
+    ]
+
+
+def _called(runs: Sequence[Run]) -> list[str | None]:
+    """What people call an experiment: its first run's folder, where those differ."""
     kinds = [experiment(run.settings) for run in runs]
-    folders_of = {kind: run.folder.name for kind, run in zip(kinds[::-1], runs[::-1], strict=True)}
-    distinct = len(set(folders_of.values())) == len(folders_of)
-    names = told_apart([run.row for run in runs], kinds, folders_of if distinct else None)
-    return [replace(run, row=name) for run, name in zip(runs, names, strict=True)]
+    folders = {kind: run.folder.name for kind, run in zip(kinds[::-1], runs[::-1], strict=True)}
+    distinct = len(set(folders.values())) == len(folders)
+    return [folders[kind] if distinct else None for kind in kinds]
 
 
 def _refuse_mixed(runs: Sequence[Run]) -> None:

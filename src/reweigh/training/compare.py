@@ -15,6 +15,7 @@ from reweigh import __version__, signals
 from reweigh.clusters.workers import Workers, failure, hired
 from reweigh.config import Settings
 from reweigh.config.lineup import PRETRAINED, folder_name
+from reweigh.config.writing import plain_values
 from reweigh.distributed.launch import launched
 from reweigh.errors import (
     CheckpointError,
@@ -25,9 +26,11 @@ from reweigh.errors import (
 )
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
+from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, read_record, read_status
+from reweigh.training.same_data import refuse_other_data
 from reweigh.training.tasks import forget_problems
 
 Named = tuple[str, Settings]
@@ -55,6 +58,8 @@ def compare(
         raise UsageError(f"{folder} is a run's own folder; give --out another one for the table.")
     folder.mkdir(parents=True, exist_ok=True)
     pending = [(name, c) for name, c in runs if not _is_done(_home(folder, name, c))]
+    if cluster is None:  # its workers read data of their own
+        refuse_other_data((c, _home(folder, n, c)) for n, c in runs if (n, c) not in pending)
     progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")
     failures: dict[str, ReweighError] = {}
     with _stoppable(folder) as stop:
@@ -68,7 +73,7 @@ def compare(
     rows = [_row(name, folder, c) for name, c in runs if _is_done(_home(folder, name, c))]
     if failures and not rows:
         raise next(iter(failures.values()))
-    return Comparison(with_cost(rows), failures, folder)
+    return Comparison(with_cost(rows), {n: str(why) for n, why in failures.items()}, folder)
 
 
 def _stopped(folder: Path) -> InterruptedRun:
@@ -229,4 +234,4 @@ def _is_done(home: Path) -> bool:
 
 def _row(name: str, folder: Path, config: Settings) -> Row:
     home = _home(folder, name, config)
-    return read_record(home / RESULT) | {"method": name, "folder": str(home)}
+    return row_of(home, name, plain_values(config.method)) | {"folder": str(home)}

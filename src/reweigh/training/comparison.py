@@ -1,4 +1,7 @@
-"""The one table that many runs are for: mean ± standard deviation over seeds, cost, AUROC."""
+"""The one table that many runs are for: mean ± standard deviation over seeds, cost, AUROC.
+
+All its rows have the same terms: data, noise, student and schedule.
+"""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +14,9 @@ from rich.table import Table
 
 from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
 from reweigh.config.methods import trains_on_trusted
-from reweigh.config.writing import experiment, plain_values
-from reweigh.errors import DataError, ReweighError
-from reweigh.training.run_folder import read_record, read_status
+from reweigh.config.writing import plain_values
 
+ON_TRUSTED = "trained on the trusted samples as well, and their best epoch chosen by them"
 Row = dict[str, Any]
 Column = tuple[str, Callable[[list[Row]], str]]
 """Its head, and its cell from the rows of one method."""
@@ -25,23 +27,28 @@ class Comparison:
     """One row per method and seed."""
 
     rows: list[Row]
-    failures: Mapping[str, ReweighError] = field(default_factory=dict)
+    """With the settings of its method under `settings`."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Why a run is missing from its row."""
     folder: Path = Path()
+    terms: str = ""
+    """What tells this table from others of its folder."""
 
     def outcome(self) -> dict[str, Any]:
         """For programs."""
-        return {"rows": self.rows, "failures": {n: str(why) for n, why in self.failures.items()}}
+        return {"terms": self.terms, "rows": self.rows, "failures": dict(self.failures)}
 
     def table(self) -> Table:
         """For a terminal: errors in percent or BLEU, cost in units of plain training."""
         what = "BLEU" if _bleu(self.rows) else "test error, %"
-        table = Table(title=f"{what} ({self.folder})", caption=self._caption())
+        where = f"{self.folder}: {self.terms}" if self.terms else f"{self.folder}"
+        table = Table(title=f"{what} ({where})", caption=self._caption())
         for name, _ in self._columns():
             table.add_column(name, justify="left" if name == "method" else "right")
         for line in self._lines():
             table.add_row(*line)
         for name, why in self.failures.items():
-            table.add_row(name, "–", f"failed: {why}")
+            table.add_row(name, "–", why)
         return table
 
     def markdown(self) -> str:
@@ -49,8 +56,9 @@ class Comparison:
         heads = tuple(name for name, _ in self._columns())
         lines = [heads, ("---",) + ("---:",) * (len(heads) - 1), *self._lines()]
         text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        caption = self._caption()
-        return f"{text}\n\n{caption}" if caption else text
+        missing = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
+        words = [self.terms, text, self._caption(), missing and f"Missing: {missing}"]
+        return "\n\n".join(word for word in words if word)
 
     def _lines(self) -> list[tuple[str, ...]]:
         methods = dict.fromkeys(row["method"] for row in self.rows)
@@ -62,71 +70,32 @@ class Comparison:
         return [*WHO, *scores, *WHAT_FOR]
 
     def _caption(self) -> str | None:
-        methods = dict.fromkeys(row["method"] for row in self.rows)
-        words = [f"{m}: {BUDGETS[m]}" for m in methods if m in BUDGETS]
-        both = [m for m in methods if m in LINEUP and trains_on_trusted(plain_values(LINEUP[m]))]
+        settings = {row["method"]: row["settings"] for row in self.rows}
+        words = [f"{m}: {less}" for m, own in settings.items() if (less := _budget(own))]
+        both = [m for m, own in settings.items() if trains_on_trusted(own)]
         both = [m for m in both if m != "trusted-only"]  # its name says more
         if both:
-            words.append(f"trained on the trusted samples as well: {', '.join(both)}")
+            words.append(f"{ON_TRUSTED}: {', '.join(both)}")
         if _bleu(self.rows):
             signature = self.rows[0]["signature"]
             words.insert(0, f"BLEU as multi-bleu.perl, in brackets detokenised ({signature})")
         return "; ".join(words) or None
 
 
-def read_comparison(folder: Path) -> Comparison:
-    """The table of what is finished in a folder that `reweigh compare` filled."""
-    homes = [home.parent for home in sorted(folder.glob("*/result.json"))]
-    homes = [home for home in homes if read_status(home) == "done"]
-    names = told_apart([home.name.rpartition("_s")[0] for home in homes], _experiments(homes))
-    rows = [
-        read_record(home / "result.json") | {"method": name}
-        for home, name in zip(homes, names, strict=True)
-    ]
-    if not rows:
-        raise DataError(_nothing_in(folder))
-    order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
-    rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
-    return Comparison(with_cost(rows), folder=folder)
-
-
-def _nothing_in(folder: Path) -> str:
-    if not folder.exists():
-        return f"{folder} does not exist."
-    if (folder / "config.toml").is_file():
-        return f"{folder} is one run, not a comparison: see {folder / 'result.json'}, or reweigh report."
-    return f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"
-
-
-def told_apart(
-    names: Sequence[str], experiments: Sequence[str], called: Mapping[str, str] | None = None
-) -> list[str]:
-    """Names of rows such that runs of different settings, which must not be averaged, differ.
-
-    `called` says what people call an experiment; else it is the beginning of its hash.
-    """
-    kinds = {
-        name: {e for n, e in zip(names, experiments, strict=True) if n == name} for name in names
-    }
-    return [
-        name if len(kinds[name]) == 1 else f"{name} ({(called or {}).get(one, one[:4])})"
-        for name, one in zip(names, experiments, strict=True)
-    ]
-
-
-def _experiments(homes: Sequence[Path]) -> list[str]:
-    """Of each run; without settings there is nothing to tell it from others by."""
-    files = [home / "config.toml" for home in homes]
-    return [experiment(f.read_text(encoding="utf-8")) if f.is_file() else "" for f in files]
+def _budget(settings: dict[str, Any]) -> str | None:
+    """What a method runs on, where its authors give it more."""
+    known = (less for row, less in BUDGETS.items() if plain_values(LINEUP[row]) == settings)
+    return next(known, None)
 
 
 def with_cost(rows: list[Row]) -> list[Row]:
     """Cost: processor time of training over that of plain training, of the same seed if there."""
-    plain = {row["seed"]: row["train_seconds"] for row in rows if row["method"] == "uniform"}
+    own = [row for row in rows if row["method"] != PRETRAINED]  # what all begin from is no cost
+    plain = {r["seed"]: r["train_seconds"] for r in own if r["settings"]["name"] == "uniform"}
     usual = statistics.median(plain.values()) if plain else None
     return [
-        row | {"cost": row["train_seconds"] / plain.get(row["seed"], usual) if usual else None}
-        if row["method"] != PRETRAINED
+        row | {"cost": row["train_seconds"] / plain.get(row["seed"], usual)}
+        if usual and row["method"] != PRETRAINED
         else row | {"cost": None}
         for row in rows
     ]

@@ -8,13 +8,16 @@ from reweigh.training.weight_store import WeightStore
 
 
 def noise_auroc(store: WeightStore | None, right: Tensor | None, n: int) -> float | None:
-    """Probability that a right sample outweighs a wrong one in the last epoch, of the first n:
-    trusted samples that were mixed in stand behind them and are no achievement.
+    """Probability that a right sample outweighs a wrong one, of those that the last epoch showed.
+
+    Trusted samples that were mixed in stand behind the first n and are no achievement. None where
+    all weights are alike: who does not choose does not choose by chance.
     """
     if store is None or right is None:
         return None
     truth, weights = right.cpu().numpy()[:n], np.asarray(store.epoch(store.epochs()[-1]))[:n]
     seen = ~np.isnan(weights)
-    if truth[seen].all() or not truth[seen].any():
+    truth, weights = truth[seen], weights[seen]
+    if truth.all() or not truth.any() or (weights == weights[0]).all():
         return None
-    return float(roc_auc_score(truth[seen], weights[seen]))
+    return float(roc_auc_score(truth, weights))

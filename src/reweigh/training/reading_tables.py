@@ -1,0 +1,105 @@
+"""The tables of a folder of runs: one for each set of terms, whoever filled it, and when.
+
+What differs from run to run beside method and seed (data, noise, student, schedule) are its terms.
+Errors and costs compare within them only.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reweigh.config.differences import differences, told_apart
+from reweigh.config.lineup import LINEUP, PRETRAINED
+from reweigh.config.writing import defining
+from reweigh.errors import DataError
+from reweigh.training.comparison import Comparison, Row, with_cost
+from reweigh.training.result import RESULT
+from reweigh.training.run_folder import read_record
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is said in a run's folder."""
+
+    home: Path
+    status: dict[str, Any]
+    settings: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its row: a comparison names its folders ROW_sSEED_ID, others are called as they like."""
+        return self.home.name.rpartition("_s")[0] or self.home.name
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to something."""
+        return self.status.get("status") == "done" and (self.home / RESULT).is_file()
+
+    @property
+    def method(self) -> dict[str, Any]:
+        """The settings of its method."""
+        return self.settings["method"]
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """All that it must have in common with runs that it is compared with."""
+        return {key: value for key, value in self.settings.items() if key != "method"}
+
+
+def read_tables(folder: Path) -> list[Comparison]:
+    """The tables of what is finished in a folder, and what is missing from them."""
+    runs = [_read(file.parent) for file in sorted(folder.glob("*/status.json"))]
+    if not any(run.done for run in runs):
+        raise DataError(_nothing_in(folder))
+    groups = _on_the_same_terms(runs)
+    words = differences([group[0].terms for group in groups])
+    return [_table(g, folder, w) for g, w in zip(groups, words, strict=True)]
+
+
+def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
+    """What a finished run came to, with the settings of its method."""
+    return read_record(home / RESULT) | {"method": name, "settings": dict(settings)}
+
+
+def _read(home: Path) -> _Run:
+    file = home / "config.toml"
+    settings = defining(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return _Run(home, read_record(home / "status.json"), settings)
+
+
+def _on_the_same_terms(runs: Sequence[_Run]) -> list[list[_Run]]:
+    """What others begin from, trained on terms of its own, stands in every table."""
+    origins = [run for run in runs if run.name == PRETRAINED]
+    groups: list[list[_Run]] = []
+    for run in runs:
+        if run.name != PRETRAINED:
+            its = next((group for group in groups if group[0].terms == run.terms), None)
+            groups.append([run]) if its is None else its.append(run)
+    return [group + origins for group in groups] or [origins]
+
+
+def _table(runs: Sequence[_Run], folder: Path, terms: str) -> Comparison:
+    names = told_apart([run.name for run in runs], [run.method for run in runs])
+    order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
+    rows = [row_of(r.home, n, r.method) for r, n in zip(runs, names, strict=True) if r.done]
+    rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
+    return Comparison(with_cost(rows), _missing(runs), folder, terms)
+
+
+def _missing(runs: Iterable[_Run]) -> dict[str, str]:
+    """Runs that the table should have: a mean over those that survived is another figure."""
+    return {run.home.name: _why(run.status) for run in runs if not run.done}
+
+
+def _why(status: Mapping[str, Any]) -> str:
+    failed = status.get("status") == "failed"
+    return str(status.get("reason") or "failed") if failed else "not finished"
+
+
+def _nothing_in(folder: Path) -> str:
+    if not folder.exists():
+        return f"{folder} does not exist."
+    if (folder / "config.toml").is_file():
+        return f"{folder} is one run, not a comparison: see {folder / RESULT}, or reweigh report."
+    return f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"

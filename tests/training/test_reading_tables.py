@@ -1,0 +1,95 @@
+"""A folder of runs as tables: what may stand side by side, what is called how, what is missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reweigh.config import RunConfig, to_toml
+from reweigh.errors import DataError
+from reweigh.training.reading_tables import read_tables
+
+
+def put(folder: Path, name: str, status: str = "done", seed: int = 0, **settings: object) -> None:
+    """A run's folder, as far as a table looks at it."""
+    home = folder / name
+    home.mkdir()
+    config = RunConfig.model_validate({"seed": seed, **settings})
+    (home / "config.toml").write_text(to_toml(config))
+    reason = "DivergedError: the loss is nan" if status == "failed" else ""
+    (home / "status.json").write_text(json.dumps({"status": status, "reason": reason}))
+    result = {"seed": seed, "train_seconds": 2.0, "noise_auroc": None, "method": "x"}
+    errors = {"test_error_last": 0.1, "test_error_best_by_trusted": 0.2}
+    if status == "done":
+        (home / "result.json").write_text(json.dumps(result | errors))
+
+
+def deep(**settings: object) -> dict[str, object]:
+    return {"name": "deep", **settings}
+
+
+def test_rows_stand_in_the_order_of_the_lineup(tmp_path: Path) -> None:
+    put(tmp_path, "deep-linear_s0_0123abcd", method=deep(teacher="linear"))
+    put(tmp_path, "uniform_s0_0123abcd", method={"name": "uniform"})
+    (table,) = read_tables(tmp_path)
+    assert [row["method"] for row in table.rows] == ["uniform", "deep-linear"]
+    assert "| deep-linear | 1 | 10.00 | 20.00 | 1.00 | – |" in table.markdown()
+    assert table.terms == ""
+
+
+def test_runs_on_other_terms_stand_in_tables_of_their_own(tmp_path: Path) -> None:
+    put(tmp_path, "uniform_s0_a", method={"name": "uniform"}, training={"epochs": 6})
+    put(tmp_path, "deep_s0_b", method=deep(), training={"epochs": 6})
+    put(tmp_path, "deep_s0_c", method=deep(), training={"epochs": 2}, data={"noise": "flip:0.4"})
+    few, more = sorted(read_tables(tmp_path), key=lambda table: len(table.rows))
+    assert [row["method"] for row in more.rows] == ["uniform", "deep"]
+    assert more.terms == "noise=none, epochs=6"
+    assert few.terms == "noise=flip:0.4, epochs=2"
+    assert few.rows[0]["cost"] is None  # plain training on other terms is no measure
+    assert few.markdown().startswith(few.terms)
+
+
+def test_variants_of_one_row_are_told_apart_by_what_differs(tmp_path: Path) -> None:
+    put(tmp_path, "deep_s0_a", method=deep(every=2))
+    put(tmp_path, "deep_s1_b", method=deep(every=2), seed=1)
+    put(tmp_path, "deep_s0_c", method=deep(every=5))
+    (table,) = read_tables(tmp_path)
+    named = [(row["method"], row["seed"]) for row in table.rows]
+    assert named == [("deep (every=2)", 0), ("deep (every=2)", 1), ("deep (every=5)", 0)]
+
+
+def test_a_run_of_one_s_own_is_called_as_its_folder(tmp_path: Path) -> None:
+    put(tmp_path, "plain", method={"name": "uniform"})
+    put(tmp_path, "deep-K2_s0", method=deep(every=2))
+    (table,) = read_tables(tmp_path)
+    assert [(row["method"], row["cost"]) for row in table.rows] == [("deep-K2", 1), ("plain", 1)]
+
+
+def test_what_failed_or_has_not_finished_is_named(tmp_path: Path) -> None:
+    put(tmp_path, "uniform_s0_a", method={"name": "uniform"})
+    put(tmp_path, "uniform_s1_b", "failed", seed=1, method={"name": "uniform"})
+    put(tmp_path, "deep_s0_c", "interrupted", method=deep())
+    (table,) = read_tables(tmp_path)
+    assert table.failures == {
+        "deep_s0_c": "not finished",
+        "uniform_s1_b": "DivergedError: the loss is nan",
+    }
+    assert "Missing: deep_s0_c: not finished; uniform_s1_b" in table.markdown()
+    assert table.table().row_count == 3
+
+
+def test_what_all_begin_from_stands_in_the_table_of_those_that_do(tmp_path: Path) -> None:
+    put(tmp_path, "pretrained_s0_a", method={"name": "uniform"}, training={"epochs": 9})
+    put(tmp_path, "uniform_s0_b", method={"name": "uniform"}, training={"epochs": 1})
+    (table,) = read_tables(tmp_path)
+    assert [(row["method"], row["cost"]) for row in table.rows] == [
+        ("pretrained", None), ("uniform", 1),
+    ]  # fmt: skip
+
+
+def test_a_folder_without_finished_runs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no finished run"):
+        read_tables(tmp_path)
+    put(tmp_path, "uniform_s0_a", "failed")
+    with pytest.raises(DataError, match="holds no finished run"):
+        read_tables(tmp_path)
