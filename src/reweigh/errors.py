@@ -3,6 +3,8 @@
 Every message is one sentence: the value that was met, what was expected, the way out.
 """
 
+from collections.abc import Sequence
+
 
 class ReweighError(Exception):
     """An error that is told to the user in one sentence, without a traceback."""
@@ -40,6 +42,26 @@ class DivergedError(ReweighError):
     """A loss, weight or meta-gradient that is not finite."""
 
     exit_code = 5
+
+
+class NonFiniteSamples(DivergedError):
+    """Losses or weights that are not finite, and whose they are."""
+
+    def __init__(self, found: str, kind: str, samples: Sequence[int]) -> None:
+        super().__init__(found, kind, samples)
+        self.found, self.kind, self.samples = found, kind, samples
+
+    def __str__(self) -> str:
+        return self.told(self.samples)
+
+    def told(self, names: Sequence[object]) -> str:
+        """The sentence, with these names for the samples."""
+        shown = ", ".join(map(str, names[:10]))
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        return (
+            f"the {self.found} for samples ({self.kind}) [{shown}]{more}: look at these inputs, "
+            "lower the learning rate, or clip the gradient"
+        )
 
 
 class InterruptedRun(ReweighError):

@@ -39,6 +39,13 @@ def test_a_run_without_weights_is_audited_by_its_predictions(method: str, tmp_pa
     assert np.isnan(audit.weight).all()
 
 
+def test_a_run_of_before_trusted_samples_were_marked_is_audited(run: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    with np.load(copy / "samples.npz") as stored:
+        np.savez(copy / "samples.npz", **{k: v for k, v in stored.items() if k != "trusted"})
+    np.testing.assert_array_equal(audit_run(copy).quality, audit_run(run).quality)
+
+
 def test_data_that_changed_is_refused(run: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     config = (copy / "config.toml").read_text()

@@ -1,6 +1,7 @@
 """What cannot be right is refused by name, before training where it can be known."""
 
 import logging
+import pickle
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from tests.metagrad.students import CLASSES, Smooth, build, data_for, interactio
 from torch import nn
 
 import reweigh
-from reweigh.errors import DivergedError, UnsupportedError, UsageError
+from reweigh.errors import DivergedError, NonFiniteSamples, UnsupportedError, UsageError
 
 DATA = data_for("smooth", 3)
 
@@ -194,6 +195,15 @@ def test_a_loss_that_is_not_finite_names_its_samples():
         held().step(x, y)
     with pytest.raises(DivergedError, match=r"losses hold nan for samples \(ids\) \[77\]"):
         held().step(x, y, ids=torch.tensor([5, 6, 77, 8]))
+
+
+def test_an_error_that_names_samples_travels_between_processes():
+    error = NonFiniteSamples("weights hold inf", "ids", list(range(12)))
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert "weights hold inf for samples (ids) [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] and 2 more" in str(
+        again
+    )
 
 
 def test_a_meta_gradient_that_is_not_finite_names_its_parameter():

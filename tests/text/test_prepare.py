@@ -67,6 +67,7 @@ def test_what_methods_ask_of_a_problem(folder):
     both = problem.with_trusted(2)
     assert len(both.train) == len(both.changed) == 300 + 2 * 25
     assert not both.changed[300:].any()
+    assert (problem.mixed_in, both.mixed_in, problem.trusted_alone().mixed_in) == (0, 50, 25)
 
 
 def test_it_is_worked_out_once_per_content(folder, tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from tests.methods.blobs import problem
 from tests.training.small import settings, shop
 
+from reweigh.errors import DivergedError
 from reweigh.training import loop
 from reweigh.training.loop import Loop
 from reweigh.training.tasks import classification
@@ -81,3 +84,16 @@ def test_the_student_is_trained_in_training_mode() -> None:
     one.shop.student.eval()
     one.run()
     assert one.shop.student.training
+
+
+@pytest.mark.parametrize(
+    ("method", "position", "called"),
+    [("uniform", 7, r"\[107\]"), ("trusted-mixed", 45, r"\[5 \(trusted\)\]")],
+)
+def test_a_sample_that_is_not_finite_is_called_by_its_id(method, position, called) -> None:
+    blobs = problem()
+    own = replace(blobs.train, ids=100 + blobs.train.ids)
+    one = Loop(shop(settings(f"method.name={method}"), replace(blobs, train=own)))
+    one.shop.task.train.inputs.values[position] = torch.nan
+    with pytest.raises(DivergedError, match=rf"losses hold nan for samples \(ids\) {called}: "):
+        one.run()

@@ -79,6 +79,19 @@ def test_labels_stand_beside_the_weights_by_position(tmp_path: Path) -> None:
         assert np.array_equal(stored["true_labels"], problem().true_labels)
         assert np.array_equal(stored["ids"], problem().train.ids)
         assert stored["class_names"].tolist() == ["a", "b", "c"]
+        assert stored["trusted"].tolist() == [False] * 40
+
+
+@pytest.mark.parametrize(
+    ("method", "doubtful", "trusted"), [("trusted-mixed", 40, 12), ("trusted-only", 0, 12)]
+)
+def test_trusted_samples_in_the_stream_are_told_from_those_with_the_same_id(
+    tmp_path: Path, method: str, doubtful: int, trusted: int
+) -> None:
+    trained(tmp_path / "run", f"method.name={method}")
+    with np.load(tmp_path / "run" / "samples.npz") as stored:
+        assert stored["trusted"].tolist() == [False] * doubtful + [True] * trusted
+        assert stored["ids"][stored["trusted"]].tolist() == list(range(12))
 
 
 def test_the_test_set_is_looked_at_only_after_the_last_epoch(tmp_path: Path, monkeypatch) -> None:

@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import torch
 from tests.training.interrupted import tiny
 
@@ -43,4 +44,6 @@ def test_a_spike_is_logged_with_the_samples_of_its_batch(tmp_path: Path, monkeyp
     train(tiny("uniform", "training.lr=1e-4"), tmp_path / "run", SilentProgress())
     (line,) = [s for s in (tmp_path / "run/log.txt").read_text().splitlines() if "leaps" in s]
     assert "the loss of step 13 leaps to" in line
-    assert re.findall(r"samples \[(.*)\]", line) == [", ".join(map(str, hit))]
+    ids = np.load(tmp_path / "run/samples.npz")["ids"][hit].tolist()
+    assert ids != hit
+    assert re.findall(r"samples \(ids\) \[(.*)\]", line) == [", ".join(map(str, ids))]

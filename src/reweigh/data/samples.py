@@ -123,10 +123,13 @@ class Problem:
     """What to know before believing a figure (see `cautions`)."""
     encoding: Encoding | None = None
     """Of a table: how its columns became numbers."""
+    mixed_in: int = 0
+    """How many training samples are trusted ones: the last so many."""
 
     def trusted_alone(self) -> "Problem":
         """The trusted samples in place of the training set; their labels are right."""
-        return replace(self, train=self.trusted, true_labels=None)
+        n = len(self.trusted)
+        return replace(self, train=self.trusted, true_labels=None, mixed_in=n)
 
     def with_trusted(self, copies: int = 1) -> "Problem":
         """Training samples, then the trusted ones `copies` times, as a training set."""
@@ -139,7 +142,7 @@ class Problem:
         )
         known = self.true_labels
         true = None if known is None else np.concatenate([known, b.labels])
-        return replace(self, train=both, true_labels=true)
+        return replace(self, train=both, true_labels=true, mixed_in=len(b))
 
     def put_right(self) -> "Problem | None":
         """The training set under its true labels; None where nobody knows them."""

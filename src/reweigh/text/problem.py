@@ -29,6 +29,8 @@ class TranslationProblem:
     """What was done, with seeds and counts; ready for JSON."""
     cautions: tuple[str, ...] = ()
     """What to know before believing a figure."""
+    mixed_in: int = 0
+    """How many training pairs are trusted ones: the last so many."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -37,7 +39,8 @@ class TranslationProblem:
 
     def trusted_alone(self) -> "TranslationProblem":
         """The trusted pairs in place of the training pairs."""
-        return replace(self, train=self.trusted, changed=None, clean=None)
+        n = len(self.trusted)
+        return replace(self, train=self.trusted, changed=None, clean=None, mixed_in=n)
 
     def with_trusted(self, copies: int = 1) -> "TranslationProblem":
         """Training pairs, then the trusted ones `copies` times, as training pairs."""
@@ -50,6 +53,7 @@ class TranslationProblem:
             train=joined(self.train, more),
             changed=changed,
             clean=None if clean is None else joined(clean, more),
+            mixed_in=len(more),
         )
 
     def put_right(self) -> "TranslationProblem | None":

@@ -16,13 +16,15 @@ from torch import Tensor
 from reweigh import signals
 from reweigh.distributed.gathering import own_part_of
 from reweigh.distributed.group import same_as_first
-from reweigh.errors import InterruptedRun
+from reweigh.errors import DivergedError, InterruptedRun, NonFiniteSamples
+from reweigh.outcome import Outcome
 from reweigh.training.progress import Progress, SilentProgress, stretch
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.spikes import SpikeWatch
 from reweigh.training.tasks import Standing
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.workshop import Workshop
+from reweigh.typing import Batch
 
 Best = dict[str, Tensor]
 
@@ -140,7 +142,7 @@ class Loop:
         own = own_part_of(positions)
         start = time.process_time()
         batch, ids = self.shop.task.batch(own, number), own.to(self.shop.device)
-        outcome = self.shop.reweigher.step(batch, ids=ids)
+        outcome = self._moved(batch, ids)
         self.shop.scheduler.step()
         spent = time.process_time() - start
         self.seconds += spent
@@ -155,18 +157,26 @@ class Loop:
         self.samples_used = self.samples_used.to(used.device) + used
         return figures.mean_loss, figures.effective_share
 
+    def _moved(self, batch: Batch, positions: Tensor) -> Outcome:
+        """A step of the student. For methods a sample's id is its position, for people its own id."""
+        try:
+            return self.shop.reweigher.step(batch, ids=positions)
+        except NonFiniteSamples as error:
+            raise DivergedError(error.told(self.shop.task.called(error.samples))) from None
+
     def _rate(self) -> dict[str, float]:
         """Tokens a second of this process's steps; nothing where samples have none."""
         tokens, seconds = self.pace
         return {"tokens/s": tokens / max(seconds, 1e-9)} if tokens else {}
 
-    def _watch(self, loss: Tensor, ids: Tensor) -> None:
+    def _watch(self, loss: Tensor, positions: Tensor) -> None:
         """The loss is known to be finite, so a GPU has been waited for already."""
         usual = self.spikes.median_before(value := float(loss))
         if usual is not None:
+            called = ", ".join(self.shop.task.called(positions.tolist()))
             self.warn(
                 f"the loss of step {self.done + 1} leaps to {value:.4g} (median of the last "
-                f"steps: {usual:.4g}); samples {ids.tolist()}"
+                f"steps: {usual:.4g}); samples (ids) [{called}]"
             )
 
     def _positions(self, step: int) -> tuple[Tensor, int]:

@@ -5,12 +5,14 @@ it gives the batches of a step, the loss of every sample, and says how good the 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from reweigh.methods import AnyProblem, Method
@@ -43,6 +45,10 @@ class Task(ABC):
     student: nn.Module
     size: int
     """How many samples are trained on; their positions 0 … size − 1 name them."""
+    ids: NDArray[np.int64]
+    """(N,) by position: what the user calls them."""
+    mixed_in: int
+    """The last so many are trusted ones."""
     right: Tensor | None
     """(N,) bool by position: is the label right? None where nobody knows."""
     doubtful: int
@@ -75,6 +81,11 @@ class Task(ABC):
 
         `chosen` is what the method trains on, of or instead of the problem's training set.
         """
+
+    def called(self, positions: Iterable[int]) -> list[str]:
+        """What messages call the samples at these positions: a trusted one may have another's id."""
+        first = self.size - self.mixed_in
+        return [f"{self.ids[i]} (trusted)" if i >= first else f"{self.ids[i]}" for i in positions]
 
     def begin_from(self, weights: Path) -> None:
         """Go on from a student that was trained before."""
@@ -123,3 +134,8 @@ class Task(ABC):
     @abstractmethod
     def counts(self) -> dict[str, int]:
         """Samples in each part, by its name."""
+
+
+def trusted_ones(size: int, mixed_in: int) -> NDArray[np.bool_]:
+    """Which of the samples that a method trains on are trusted ones, (N,): the last."""
+    return np.arange(size) >= size - mixed_in

@@ -24,7 +24,7 @@ from reweigh.training.inputs import Inputs
 from reweigh.training.pool import Pool, batches_of, order, pool, split, trusted_positions
 from reweigh.training.problem import data_spec
 from reweigh.training.result import ErrorResult
-from reweigh.training.tasks.base import Standing, Task
+from reweigh.training.tasks.base import Standing, Task, trusted_ones
 from reweigh.typing import Batch
 
 Forward = Callable[[nn.Module, Tensor], Tensor]
@@ -40,6 +40,7 @@ class Classification(Task):
     ) -> None:
         self.config, self.device = config, device
         chosen, inputs = method.problem(problem), Inputs.of(problem)
+        self.ids, self.mixed_in = chosen.train.ids, chosen.mixed_in
         self._place_pools(problem, chosen, inputs.normalisation)
         batch_size = config.training.batch_size
         self.size = len(self.train)
@@ -73,6 +74,7 @@ class Classification(Task):
             ids=chosen.train.ids,
             labels=chosen.train.labels,
             true_labels=true,
+            trusted=trusted_ones(len(chosen.train), chosen.mixed_in),
             fingerprint=np.array(problem.record.get("fingerprint", "")),
             class_names=np.array(list(problem.class_names)),
         )

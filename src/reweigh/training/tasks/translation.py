@@ -22,7 +22,7 @@ from reweigh.text.token_batches import token_batches
 from reweigh.training.pool import trusted_positions
 from reweigh.training.problem import text_spec
 from reweigh.training.result import BleuResult
-from reweigh.training.tasks.base import Standing, Task
+from reweigh.training.tasks.base import Standing, Task, trusted_ones
 from reweigh.training.translating import Scores, held_out_loss, score_tests
 from reweigh.typing import Batch
 
@@ -45,6 +45,7 @@ class Translation(Task):
     ) -> None:
         self.config, self.device, self.codec = config, device, problem.codec
         chosen = method.problem(problem)
+        self.ids, self.mixed_in = chosen.train.ids, chosen.mixed_in
         self.train, self.trusted, self.tests = chosen.train, problem.trusted, problem.tests
         self.size = len(self.train)
         self.target_lengths = self.train.lengths()[1]  # (N,)
@@ -73,7 +74,12 @@ class Translation(Task):
         """vocabulary.json, to translate with; samples.npz: each position's line and its noise."""
         problem.codec.save(folder / VOCABULARY)
         changed = np.array([]) if chosen.changed is None else chosen.changed
-        np.savez(folder / "samples.npz", ids=chosen.train.ids, changed=changed)
+        np.savez(
+            folder / "samples.npz",
+            ids=chosen.train.ids,
+            changed=changed,
+            trusted=trusted_ones(len(chosen.train), chosen.mixed_in),
+        )
 
     def begin_from(self, weights: Path) -> None:
         """Go on from a student that was trained with the same vocabulary."""
