@@ -201,9 +201,7 @@ def test_an_error_that_names_samples_travels_between_processes():
     error = NonFiniteSamples("weights hold inf", "ids", list(range(12)))
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error)
-    assert "weights hold inf for samples (ids) [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] and 2 more" in str(
-        again
-    )
+    assert "hold inf for samples (ids) [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] and 2 more" in str(again)
 
 
 def test_a_meta_gradient_that_is_not_finite_names_its_parameter():

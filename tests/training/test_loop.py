@@ -71,6 +71,13 @@ def test_a_report_says_what_happened() -> None:
     assert told[0].effective_share == 1
     assert 0 < told[0].train_seconds < told[1].train_seconds
     assert told[1].lr < told[0].lr
+    assert [r.row()["teacher_updates"] for r in told] == [0, 0]
+
+
+def test_a_report_counts_the_teacher_s_lessons() -> None:
+    told = []
+    looping("method.every=2", "training.epochs=2", tell=told.append).run()
+    assert [r.row()["teacher_updates"] for r in told] == [2, 5]
 
 
 def test_samples_used_are_those_that_weigh_anything() -> None:

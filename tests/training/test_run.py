@@ -12,9 +12,11 @@ from tests.training.small import settings
 from reweigh import Predictor
 from reweigh.config.reading import check
 from reweigh.errors import DivergedError, UsageError
-from reweigh.training import run
+from reweigh.training import evaluate, run
+from reweigh.training.pool import Pool
 from reweigh.training.progress import SilentProgress
 from reweigh.training.result import ErrorResult
+from reweigh.training.rows import Rows
 from reweigh.training.run import train
 from reweigh.training.run_folder import read_metrics, read_status
 from reweigh.training.tasks import Standing, classification
@@ -94,19 +96,51 @@ def test_trusted_samples_in_the_stream_are_told_from_those_with_the_same_id(
         assert stored["ids"][stored["trusted"]].tolist() == list(range(12))
 
 
+def test_the_error_of_each_class_is_that_of_the_last_student(tmp_path: Path, monkeypatch) -> None:
+    standings = (Standing("error", e, 1 - e, "") for e in (0.1, 0.9, 0.9))
+    monkeypatch.setattr(classification.Classification, "standing", lambda _: next(standings))
+    result = trained(tmp_path / "run", "training.epochs=2")
+    test = problem().test
+
+    def per_class(predictor: Predictor) -> list[float]:
+        wrong = predictor.probabilities(test.inputs).argmax(1) != test.labels
+        return [wrong[test.labels == k].mean() for k in range(3)]
+
+    last, best = (per_class(Predictor(tmp_path / "run", last=last)) for last in (True, False))
+    assert result.test_error_per_class == pytest.approx(last)
+    assert last != best
+
+
+def test_a_class_without_test_samples_has_no_error() -> None:
+    pool = Pool(Rows(problem().test.inputs), torch.tensor(problem().test.labels))
+    found = evaluate.errors(torch.nn.Linear(2, 3), pool, lambda net, x: net(x), num_classes=4)
+    assert found.per_class[3] is None
+    assert None not in found.per_class[:3]
+
+
+def test_results_of_before_classes_were_told_apart_are_read(tmp_path: Path) -> None:
+    trained(tmp_path / "run")
+    file = tmp_path / "run" / "result.json"
+    old = {k: v for k, v in json.loads(file.read_text()).items() if k != "test_error_per_class"}
+    file.write_text(json.dumps(old))
+    again = run.read_result(settings(), tmp_path / "run")
+    assert isinstance(again, ErrorResult)
+    assert again.test_error_per_class is None
+
+
 def test_the_test_set_is_looked_at_only_after_the_last_epoch(tmp_path: Path, monkeypatch) -> None:
     events: list[str] = []
-    measure = classification.error
+    answer = evaluate.predictions
 
     def counted(student, pool, forward):
         events.append("test" if len(pool) == 20 else "trusted")
-        return measure(student, pool, forward)
+        return answer(student, pool, forward)
 
     class Ears(SilentProgress):
         def note(self, text: str) -> None:
             events.append("epoch")
 
-    monkeypatch.setattr(classification, "error", counted)
+    monkeypatch.setattr(evaluate, "predictions", counted)
     train(settings("method.name=uniform", "training.epochs=3"), tmp_path / "run", Ears())
     assert events.count("test") == 2
     assert events.index("test") > len(events) - 1 - events[::-1].index("epoch")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -44,4 +45,24 @@ def _of_every_sample(student: nn.Module, pool: Pool, answer: Forward) -> Tensor:
 
 def error(student: nn.Module, pool: Pool, forward: Forward) -> float:
     """Share of wrong predictions, in [0, 1]."""
-    return (predictions(student, pool, forward) != pool.labels).float().mean().item()
+    return _share(predictions(student, pool, forward) != pool.labels)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Shares of wrong predictions, in [0, 1]."""
+
+    of_all: float
+    per_class: list[float | None]
+    """In the order of the classes; None where a class has no sample."""
+
+
+def errors(student: nn.Module, pool: Pool, forward: Forward, num_classes: int) -> Errors:
+    """Of all samples and of those of each class, from one look at them."""
+    wrong = predictions(student, pool, forward) != pool.labels  # (N,)
+    of_class = [wrong[pool.labels == k] for k in range(num_classes)]
+    return Errors(_share(wrong), [_share(part) if len(part) else None for part in of_class])
+
+
+def _share(wrong: Tensor) -> float:
+    return wrong.float().mean().item()

@@ -42,6 +42,8 @@ class EpochReport:
     lr: float
     train_seconds: float
     """Processor time of the training steps so far."""
+    teacher_updates: int = 0
+    """How often the teacher has learned so far."""
     rate: dict[str, float] = field(default_factory=dict)
     """Target tokens a second, of samples that are sentences."""
 
@@ -55,6 +57,7 @@ class EpochReport:
             "effective_share": self.effective_share,
             "lr": self.lr,
             "train_seconds": self.train_seconds,
+            "teacher_updates": self.teacher_updates,
             **self.rate,
         }
 
@@ -130,8 +133,9 @@ class Loop:
         self.losses, self.shares, self.reported = [], [], epoch + 1
         lr = float(self.shop.optimizer.param_groups[0]["lr"])
         return EpochReport(
-            epoch, self.done, loss.item(), trusted, share.item(), lr, self.seconds, self._rate()
-        )
+            epoch, self.done, loss.item(), trusted, share.item(), lr, self.seconds,
+            self.shop.reweigher.clock.updates, self._rate(),
+        )  # fmt: skip
 
     def step(self, step: int) -> tuple[Tensor, Tensor]:
         """One step of the student; mean loss and effective share of its batch, both ().

@@ -56,6 +56,9 @@ class ErrorResult(RunResult):
     test_error_best_by_trusted: float
     """Of the epoch with the lowest error on the trusted set."""
     trusted_error_last: float
+    test_error_per_class: list[float | None] | None = None
+    """After the last epoch, in the order of the classes, None for one without test samples. Older
+    results have no such list."""
 
     def scores(self) -> list[tuple[str, str]]:
         """Last and best by trusted."""

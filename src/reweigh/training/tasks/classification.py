@@ -18,7 +18,7 @@ from reweigh.methods import Method
 from reweigh.models.build import build
 from reweigh.models.layers import internal_layers
 from reweigh.teachers import Feature, InternalState, LabelFeature, SurfaceFeatures
-from reweigh.training.evaluate import error
+from reweigh.training.evaluate import Errors, error, errors
 from reweigh.training.images import Normalisation
 from reweigh.training.inputs import Inputs
 from reweigh.training.pool import Pool, batches_of, order, pool, split, trusted_positions
@@ -132,19 +132,20 @@ class Classification(Task):
         wrong = error(self.student, self.trusted, self.forward)
         return Standing("error", wrong, 1 - wrong, f"trusted error {wrong:.2%}")
 
-    def score(self) -> float:
-        """The error on the test set."""
-        return error(self.student, self.test, self.forward)
+    def score(self) -> Errors:
+        """The error on the test set, and on its classes."""
+        return errors(self.student, self.test, self.forward, len(self.class_names))
 
     def result(
-        self, common: dict[str, Any], last: float, best: float, trusted: Standing
+        self, common: dict[str, Any], last: Errors, best: Errors, trusted: Standing
     ) -> ErrorResult:
         """Errors of the last and the best epoch."""
         return ErrorResult(
             **common,
-            test_error_last=last,
-            test_error_best_by_trusted=best,
+            test_error_last=last.of_all,
+            test_error_best_by_trusted=best.of_all,
             trusted_error_last=trusted.value,
+            test_error_per_class=last.per_class,
         )
 
     def counts(self) -> dict[str, int]:
