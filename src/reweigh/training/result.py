@@ -1,7 +1,7 @@
 """What a run came to: figures for programs, a small table for people."""
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.table import Table
@@ -25,6 +25,8 @@ class RunResult(ABC):
     train_seconds: float
     """Processor time of all training steps, a method's own trials included."""
     parameters: int
+    fingerprint: str = field(default="", kw_only=True)
+    """Of the data that it learned from; empty where nobody took it."""
 
     def kept(self) -> dict[str, Any]:
         """What is written to the run's folder."""

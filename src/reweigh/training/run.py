@@ -167,13 +167,15 @@ def _train(
     loop = Loop(shop, store, progress, tell, keeper.save, home.log)
     keeper.restore(loop)
     loop.run()
-    result = _result(config, home, loop, trials.seconds)
+    result = _result(config, problem, home, loop, trials.seconds)
     if rank() == 0:
         write_atomically(home.path / RESULT, json.dumps(result.kept(), indent=2) + "\n")
     return result
 
 
-def _result(config: Settings, home: RunFolder, loop: Loop, spent: float) -> RunResult:
+def _result(
+    config: Settings, problem: AnyProblem, home: RunFolder, loop: Loop, spent: float
+) -> RunResult:
     """The test set is looked at here, once for the last epoch and once for the best by trusted."""
     shop, task, student = loop.shop, loop.shop.task, loop.shop.student
     store = loop.weights.store if isinstance(loop.weights, SharedWeights) else loop.weights
@@ -194,6 +196,7 @@ def _result(config: Settings, home: RunFolder, loop: Loop, spent: float) -> RunR
         "steps": shop.steps,
         "train_seconds": loop.seconds + spent,
         "parameters": sum(p.numel() for p in student.parameters()),
+        "fingerprint": problem.record.get("fingerprint", ""),
     }
     return task.result(common, last, task.score(), trusted)
 
