@@ -23,9 +23,22 @@ def test_show_has_published_values_and_choices(tmp_path: Path, monkeypatch) -> N
     assert "92.45" in text
     assert "never saw keep the embedding" in text
     assert not list(tmp_path.iterdir())
-    assert "| to CIFAR-10, ResNet-110 | Ours, moved | 57.97 |" in paper(
-        "show", "transfer", "--markdown"
-    )
+    line = "| to CIFAR-10, ResNet-110 | the paper's teacher, moved | 57.97 |"
+    assert line in paper("show", "transfer", "--markdown")
+
+
+def test_a_small_scale_carries_no_name_of_the_paper_s_data(tmp_path: Path) -> None:
+    show = ("show", "deeper", "--scale", "tiny", "--out", str(tmp_path))
+    assert "digits, ResNet-8 & Baseline & 7.22 &" in paper(*show, "--latex")
+    found = json.loads(paper(*show, "--json"))
+    assert "do not compare" in found["caption"]
+    assert found["lines"][0]["student"] == "resnet8"
+
+
+def test_columns_go_by_the_name_of_the_paper_as_well(tmp_path: Path) -> None:
+    run = ("run", "flip", "--scale", "tiny", "--out", str(tmp_path / "x"), "--dry-run", "--json")
+    for name in ("CIFAR-10, 40% flip", "digits, ResNet-8, 40% flip"):
+        assert len(json.loads(paper(*run, "--only", name, "--only", "GLC"))["runs"]) == 2
 
 
 def test_a_dry_run_names_the_folders(tmp_path: Path) -> None:

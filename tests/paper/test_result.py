@@ -1,18 +1,25 @@
 """The table out of what is finished: means, the search, the cost, empty cells, one scale."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.training.small import settings
 
 from reweigh.errors import UsageError
-from reweigh.paper.cell import POSTER, Cell, Origin, Published, Recipe
+from reweigh.paper.cell import POSTER, SCALES, Cell, Origin, Published, Recipe
 from reweigh.paper.plan import Place, runs_of, waves
 from reweigh.paper.result import Result, read_result
 from reweigh.paper.run import chosen, claim
 
-PLAIN = Cell("Baseline", "A, 20%", (settings("method.name=uniform"),), Published(7.22))
+PLAIN = Cell(
+    "Baseline",
+    "A, 20%",
+    (settings("method.name=uniform"),),
+    Published(7.22),
+    stands_for="Big A, 20%",
+)
 SEARCH = Cell(
     "Focal loss",
     "A, 20%",
@@ -21,7 +28,8 @@ SEARCH = Cell(
 )
 NONE = Cell("GLC", "A, 20%", (), Published(1.0), "not built")
 CELLS = [PLAIN, SEARCH, NONE]
-RECIPE = Recipe("r", "A title", "Table 9", lambda scale: CELLS)
+MIXED = Cell("mixed", "A, 20%", (settings("method.name=trusted-mixed"),), why="ours")
+RECIPE = Recipe("r", "A title", "Table 9", lambda scale: CELLS, dict.fromkeys(SCALES, "One 100%."))
 
 
 def finish(place: Place, cell: Cell, number: int, seed: int, last: float, trusted: float) -> None:
@@ -54,12 +62,41 @@ def test_lines_have_ours_beside_the_published(result: Result) -> None:
 
 def test_forms(result: Result) -> None:
     assert "| A, 20% | Baseline | 7.22 | 15.00 ± 7.07 |" in result.markdown()
-    assert POSTER in result.markdown()
-    assert "scale tiny" in result.markdown()
     assert r"A, 20\% & Baseline & 7.22 & 15.00 $\pm$ 7.07" in result.latex()
     assert result.table().row_count == 4  # one of them names the column
     lines = json.loads(json.dumps(result.outcome(), allow_nan=False))["lines"]
     assert lines[0]["last"] == pytest.approx([10, 20])
+    terms = {"data": "digits", "student": "mlp", "epochs": 1, "scale": "tiny"}
+    assert terms.items() <= lines[0].items()
+    assert (lines[0]["column"], lines[0]["published_for"]) == ("A, 20%", "Big A, 20%")
+    assert (lines[2]["data"], lines[2]["published"]) == (None, 1.0)
+
+
+def test_every_form_has_the_caption_as_text(result: Result) -> None:
+    caption = f"Test error in percent, scale tiny. One 100%. * {POSTER}."
+    assert result.table().caption == caption
+    assert result.markdown().endswith(caption)
+    assert result.outcome()["caption"] == caption
+    escaped = caption.replace("%", r"\%").replace("*", "$^*$")
+    assert rf"\caption{{After Table 9 (A title). {escaped}}}" in result.latex()
+    assert not any(line.startswith("%") for line in result.latex().splitlines())
+
+
+def test_published_values_of_another_scale_are_told(result: Result) -> None:
+    full = replace(result, scale="full")
+    assert (result.title, full.title) == ("After Table 9 (A title)", "Table 9: A title")
+    for form in (Result.markdown, Result.latex):
+        assert "published, at full scale" in form(result)
+        assert "full scale" not in form(full)
+    assert result.table().columns[1].header == "published, at full scale"
+
+
+def test_the_caption_names_rows_that_train_on_trusted_samples(tmp_path: Path) -> None:
+    found = read_result(RECIPE, "tiny", [PLAIN, MIXED], Place(tmp_path), 1, {})
+    assert found.caption.endswith(
+        "on the trusted samples as well, and their best epoch chosen by them: mixed."
+    )
+    assert [line["trained_on_trusted"] for line in found.outcome()["lines"]] == [False, True]
 
 
 def test_what_is_missing_says_why(tmp_path: Path) -> None:
@@ -79,7 +116,9 @@ def test_scales_never_mix(tmp_path: Path) -> None:
 def test_rows_and_columns_can_be_chosen_and_plain_training_stays() -> None:
     assert chosen(CELLS, ["GLC"]) == [PLAIN, NONE]
     assert chosen(CELLS, ["A, 20%", "GLC"]) == [PLAIN, NONE]
-    with pytest.raises(UsageError, match="No row or column 'glc'; there are Baseline; Focal"):
+    assert chosen(CELLS, ["Big A, 20%"]) == [PLAIN]  # the paper's name of a column
+    said = "No row or column 'glc'; there are the rows Baseline; Focal loss; GLC and the columns A, 20%"
+    with pytest.raises(UsageError, match=said):
         chosen(CELLS, ["glc"])
 
 

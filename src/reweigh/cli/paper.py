@@ -107,7 +107,10 @@ def run(
     seeds: Seeds = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROW", help="This row, or this column; may be given again."),
+        typer.Option(
+            metavar="NAME",
+            help="This row, or this column by its name here or in the paper; may be given again.",
+        ),
     ] = None,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,
@@ -125,6 +128,9 @@ def run(
 ) -> None:
     """Run a table of the paper and print it with the published values.
 
+    Columns are named by what is trained: at cpu "CIFAR-10 10k, ResNet-8,
+    40% flip" stands in the place of the paper's "CIFAR-10, 40% flip".
+
     Finished runs are skipped: the same command takes up a table that was
     stopped. Tables of one scale share their folder, and the runs that they
     have in common. A run that fails is listed and stops no other.
@@ -134,6 +140,8 @@ def run(
     reweigh paper run features --scale tiny
 
     reweigh paper run flip --scale cpu --only "CIFAR-10, 40% flip" --jobs 2
+
+    reweigh paper run flip --scale tiny --only "digits, ResNet-8, 40% flip" --only GLC
 
     reweigh paper run table1 --scale full --cluster ray
     """

@@ -2,9 +2,7 @@
 
 from reweigh.config import MethodConfig
 from reweigh.paper.cell import Cell, Published, Recipe, Scale
-from reweigh.paper.scales import CHOICES, clean, deep, named
-
-COLUMN = "CIFAR-10, ResNet-32"
+from reweigh.paper.scales import CAPTIONS, CHOICES, called, clean, deep, named
 
 FEATURES = {
     "I0 + M0": (6.20, ("I0", "M0")),
@@ -22,8 +20,15 @@ STEPS = {(1, 1): 6.56, (20, 2): 6.20, (20, 5): 6.41, (100, 2): 6.30, (100, 5): 6
 def _table(scale: Scale, rows: dict[str, tuple[float, MethodConfig]]) -> list[Cell]:
     """Plain training first, then one row a teacher."""
     everything = {"Baseline": (7.22, named(scale, "uniform"))} | rows
+    column, paper = (called(s, "cifar10", "resnet32") for s in (scale, "full"))
     return [
-        Cell(row, COLUMN, (clean(scale, "cifar10", "resnet32", method),), Published(value))
+        Cell(
+            row,
+            column,
+            (clean(scale, "cifar10", "resnet32", method),),
+            Published(value),
+            stands_for=paper,
+        )
         for row, (value, method) in everything.items()
     ]
 
@@ -65,6 +70,7 @@ RECIPES = (
         "What the teacher sees",
         "Table 2",
         features,
+        CAPTIONS,
         (*CHOICES, "M1: the three scalars, the predicted label one-hot and the margin, unscaled"),
     ),
     Recipe(
@@ -72,9 +78,10 @@ RECIPES = (
         "Internal states from different levels",
         "Table 3",
         levels,
+        CAPTIONS,
         (*CHOICES, "I1, I2, I3: maps are averaged over their pixels before the teacher sees them"),
     ),
-    Recipe("teacher", "Teachers with hidden layers", "Table 4", teacher, CHOICES),
-    Recipe("deeper", "Deeper interaction", "section Analysis", deeper, CHOICES),
-    Recipe("steps", "K and B", "appendix A", steps, CHOICES),
+    Recipe("teacher", "Teachers with hidden layers", "Table 4", teacher, CAPTIONS, CHOICES),
+    Recipe("deeper", "Deeper interaction", "section Analysis", deeper, CAPTIONS, CHOICES),
+    Recipe("steps", "K and B", "appendix A", steps, CAPTIONS, CHOICES),
 )

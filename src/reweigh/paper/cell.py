@@ -5,11 +5,13 @@ seed. Settings that begin from another run (its teacher, its student) name it by
 that is, is known when the table is run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from reweigh.config import Settings
+from reweigh.config.methods import trains_on_trusted
+from reweigh.config.writing import plain_values
 
 Scale = Literal["tiny", "cpu", "full"]
 SCALES: tuple[Scale, ...] = ("tiny", "cpu", "full")
@@ -17,6 +19,8 @@ SCALES: tuple[Scale, ...] = ("tiny", "cpu", "full")
 PAPER = "the paper"
 POSTER = "Meta-Weight-Net's poster"
 NOT_IN_PAPER = "not in the paper"
+TEACHER = "the paper's teacher"
+"""The row that the paper calls Ours; here ours is what this package measured."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,38 @@ class Cell:
 
     row: str
     column: str
+    """The data and the student that are trained here."""
     settings: tuple[Settings, ...]
     """Complete apart from seed and origin; none where the cell cannot be run."""
     published: Published | None = None
     why: str = ""
     """Why a value is missing, ours or theirs; empty where none is."""
     origin: Origin | None = None
+    stands_for: str = ""
+    """The paper's column in whose place this one stands; empty where it is the same."""
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """Its column, here and in the paper."""
+        return self.column, self.stands_for or self.column
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What is trained, for how long; all None where nothing can be run."""
+        if not self.settings:
+            return {"data": None, "student": None, "epochs": None}
+        one = self.settings[0]
+        return {
+            "data": one.data.name,
+            "student": one.student.model,
+            "epochs": one.training.epochs,
+        }
+
+    @property
+    def on_trusted(self) -> bool:
+        """Whether it trains on trusted samples as well as on those in doubt."""
+        mixed = [s.method for s in self.settings if s.method.name != "trusted-only"]
+        return any(trains_on_trusted(plain_values(method)) for method in mixed)
 
     @property
     def plain(self) -> bool:
@@ -69,6 +99,8 @@ class Recipe:
     place: str
     """Where it stands in the paper."""
     cells: Callable[[Scale], Sequence[Cell]]
+    captions: Mapping[Scale, str]
+    """What is trained at each scale."""
     choices: tuple[str, ...] = ()
     """What we chose where the paper is silent."""
     measure: Literal["error", "BLEU"] = "error"

@@ -1,7 +1,7 @@
 """The noise tables: uniform noise on WRN-28-10, flip noise on ResNet-32."""
 
-from reweigh.paper.cell import NOT_IN_PAPER, PAPER, POSTER, Cell, Published, Recipe, Scale
-from reweigh.paper.scales import CHOICES, SHOWN, Data, Student, named, noisy
+from reweigh.paper.cell import NOT_IN_PAPER, PAPER, POSTER, TEACHER, Cell, Published, Recipe, Scale
+from reweigh.paper.scales import CAPTIONS, CHOICES, SHOWN, Data, Student, called, named, noisy
 
 Column = tuple[Data, str]
 
@@ -10,7 +10,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "MentorNet (DD)": ("mentornet-dd",),
     "MentorNet (PD)": ("mentornet-pd",),
     "Meta-Weight-Net": ("meta-weight-net",),
-    "Ours": ("deep-linear",),
+    TEACHER: ("deep-linear",),
     "SPL": ("self-paced",),
     "Focal loss": ("focal-0.5", "focal", "focal-2"),
     "L2RW": ("learning-to-reweight",),
@@ -20,6 +20,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "trusted set alone": ("trusted-only",),
     "trusted mixed in": ("trusted-mixed",),
     "perfect weights": ("perfect-weights",),
+    "perfect weights with trusted mixed in": ("perfect-mixed",),
     "clean labels": ("clean-labels",),
 }
 """The paper's four, what its source has beside them, ours, and the controls."""
@@ -53,7 +54,7 @@ FLIP: dict[Column, dict[str, tuple[float, ...]]] = {
     },
 }  # fmt: skip
 _ORDER = {
-    PAPER: ("Baseline", "MentorNet (DD)", "Meta-Weight-Net", "Ours"),
+    PAPER: ("Baseline", "MentorNet (DD)", "Meta-Weight-Net", TEACHER),
     POSTER: ("SPL", "Focal loss", "L2RW", "GLC"),
 }
 """Test errors in percent, in this order; the poster gives accuracies."""
@@ -84,12 +85,15 @@ def _cell(
     data, noise = column
     kind, _, rate = noise.partition(":")
     methods = [named(scale, name) for name in ROWS[row]]
+    under = f"{float(rate):.0%} {kind}"
+    paper = f"{SHOWN[data]}, {under}"
     return Cell(
         row,
-        f"{SHOWN[data]}, {float(rate):.0%} {kind}",
+        paper if scale == "full" else f"{called(scale, data, student)}, {under}",
         tuple(noisy(scale, data, student, noise, method) for method in methods),
         published,
         _WHY.get(row, "" if published else NOT_IN_PAPER),
+        stands_for=paper,
     )
 
 
@@ -110,10 +114,10 @@ _NOISE_CHOICES = (
     "the paper does not say which MentorNet it shows; its value stands beside the data-driven one",
     "the published baseline was trained on a longer schedule than the methods; ours is not",
     "focal: γ of 0.5, 1 and 2, chosen by the trusted set seed by seed; the cost is that of all three",
-    "rows that the paper leaves out: three more of its source, our teachers, and four controls",
+    "rows that the paper leaves out: three more of its source, our teachers, and five controls",
 )
 
 RECIPES = (
-    Recipe("uniform", "Uniform noise, WRN-28-10", "Table 5", uniform, _NOISE_CHOICES),
-    Recipe("flip", "Flip noise, ResNet-32", "Table 6", flip, _NOISE_CHOICES),
+    Recipe("uniform", "Uniform noise, WRN-28-10", "Table 5", uniform, CAPTIONS, _NOISE_CHOICES),
+    Recipe("flip", "Flip noise, ResNet-32", "Table 6", flip, CAPTIONS, _NOISE_CHOICES),
 )

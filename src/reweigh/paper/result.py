@@ -3,21 +3,19 @@
 import json
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
 from reweigh.paper.cell import PAPER, Cell, Recipe, Scale
 from reweigh.paper.plan import Named, Place, runs_of
-from reweigh.paper.scales import CAPTIONS
-from reweigh.training.comparison import spread
+from reweigh.training.comparison import ON_TRUSTED, spread
 from reweigh.training.measures import BLEU, ERROR
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_status
 
 Found = dict[str, Any]
-HEADER = ("setting", "row", "published", "ours, last", "ours, best by trusted", "seeds", "cost", "")
 MEASURES = {"error": ERROR, "BLEU": BLEU}
 
 
@@ -25,10 +23,7 @@ MEASURES = {"error": ERROR, "BLEU": BLEU}
 class Line:
     """One cell of the paper's table, measured."""
 
-    column: str
-    row: str
-    published: float | None
-    source: str
+    cell: Cell
     last: tuple[float, ...]
     """One value a seed, in the unit of the published ones."""
     best: tuple[float, ...]
@@ -37,14 +32,36 @@ class Line:
     why: str
     """Why something is missing."""
 
+    @property
+    def source(self) -> str:
+        """Where the published value stands."""
+        return self.cell.published.source if self.cell.published else PAPER
+
     def shown(self) -> tuple[str, ...]:
-        """As text, in the order of HEADER."""
+        """As text, in the order of a result's header."""
         mark = "" if self.source == PAPER else " *"
-        published = "" if self.published is None else f"{self.published:.2f}{mark}"
+        published = f"{self.cell.published.value:.2f}{mark}" if self.cell.published else ""
         cost = "" if self.cost is None else f"{self.cost:.2f}"
         seeds = str(len(self.last)) if self.last else ""
         values = (published, spread(self.last), spread(self.best), seeds, cost, self.why)
-        return (self.column, self.row, *values)
+        return (self.cell.column, self.cell.row, *values)
+
+    def outcome(self) -> dict[str, Any]:
+        """For programs."""
+        column, published_for = self.cell.columns
+        return {
+            "column": column,
+            "row": self.cell.row,
+            **self.cell.terms,
+            "trained_on_trusted": self.cell.on_trusted,
+            "published": self.cell.published.value if self.cell.published else None,
+            "published_for": published_for,
+            "source": self.source,
+            "last": self.last,
+            "best": self.best,
+            "cost": self.cost,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True)
@@ -57,29 +74,47 @@ class Result:
     failures: Mapping[str, str]
 
     @property
+    def title(self) -> str:
+        """The table of the paper that this is, or is made after."""
+        place, title = self.recipe.place, self.recipe.title
+        return f"{place}: {title}" if self.scale == "full" else f"After {place} ({title})"
+
+    @property
     def caption(self) -> str:
         """What the reader must know of the numbers."""
         sources = {line.source for line in self.lines if line.source != PAPER}
         stars = "".join(f" * {source}." for source in sorted(sources))
         unit = "Test error in percent" if self.recipe.measure == "error" else "BLEU"
-        return f"{unit}, scale {self.scale}. {CAPTIONS[self.scale]}{stars}"
+        scale = f"scale {self.scale}. {self.recipe.captions[self.scale]}"
+        return f"{unit}, {scale}{stars}{self._on_trusted()}"
+
+    def _on_trusted(self) -> str:
+        rows = dict.fromkeys(line.cell.row for line in self.lines if line.cell.on_trusted)
+        return f" {ON_TRUSTED[0].upper()}{ON_TRUSTED[1:]}: {', '.join(rows)}." if rows else ""
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The heads of the columns."""
+        published = "published" if self.scale == "full" else "published, at full scale"
+        ours = ("ours, last", "ours, best by trusted")
+        return ("setting", "row", published, *ours, "seeds", "cost", "")
 
     def outcome(self) -> dict[str, Any]:
         """For programs."""
-        lines = [asdict(line) for line in self.lines]
         return {
             "recipe": self.recipe.name,
+            "title": self.title,
+            "caption": self.caption,
             "scale": self.scale,
             "measure": self.recipe.measure,
-            "lines": lines,
+            "lines": [line.outcome() | {"scale": self.scale} for line in self.lines],
             "failures": dict(self.failures),
         }
 
     def table(self) -> Table:
         """For a terminal: one section a column of the paper."""
-        title = f"{self.recipe.place}: {self.recipe.title}"
-        table = Table(title=title, caption=self.caption)
-        for name in HEADER[1:]:
+        table = Table(title=self.title, caption=self.caption)
+        for name in self.header[1:]:
             table.add_column(name, justify="left" if name in ("row", "") else "right")
         before = None
         for line in self.lines:
@@ -93,17 +128,18 @@ class Result:
 
     def markdown(self) -> str:
         """For a page."""
-        rule = tuple("---" if name in ("setting", "row", "") else "---:" for name in HEADER)
-        lines = [HEADER, rule, *(line.shown() for line in self.lines)]
+        rule = tuple("---" if name in ("setting", "row", "") else "---:" for name in self.header)
+        lines = [self.header, rule, *(line.shown() for line in self.lines)]
         text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return f"{text}\n\n{self.caption}"
+        return f"{self.title}\n\n{text}\n\n{self.caption}"
 
     def latex(self) -> str:
-        """For a paper, with booktabs."""
-        head = [r"\begin{tabular}{llrrrrrl}", r"\toprule", _latex_row(HEADER), r"\midrule"]
+        """For a paper, with booktabs: a table that says what it is."""
+        caption = rf"\caption{{{_latex(f'{self.title}. {self.caption}')}}}"
+        head = [r"\begin{table}", r"\centering", caption, r"\begin{tabular}{llrrrrrl}", r"\toprule"]
         body = [_latex_row(line.shown()) for line in self.lines]
-        foot = [r"\bottomrule", r"\end{tabular}", f"% {self.caption}"]
-        return "\n".join([*head, *body, *foot])
+        foot = [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+        return "\n".join([*head, _latex_row(self.header), r"\midrule", *body, *foot])
 
 
 def read_result(
@@ -138,10 +174,7 @@ def _line(
             chosen.append(min(found, key=lambda one: one[measure.trusted]))
     ratios = [s / plain[k] for k, s in _seconds(cell, seeds, place).items() if k in plain]
     return Line(
-        cell.column,
-        cell.row,
-        cell.published.value if cell.published else None,
-        cell.published.source if cell.published else PAPER,
+        cell,
         tuple(measure.scale * one[measure.last] for one in chosen),
         tuple(measure.scale * one[measure.best] for one in chosen),
         statistics.median(ratios) if ratios else None,
@@ -181,6 +214,9 @@ _LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "θ": 
 }  # fmt: skip
 
 
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in text)
+
+
 def _latex_row(values: Sequence[str]) -> str:
-    escaped = ["".join(_LATEX.get(c, c) for c in value) for value in values]
-    return " & ".join(escaped) + r" \\"
+    return " & ".join(map(_latex, values)) + r" \\"

