@@ -1,7 +1,8 @@
 import pytest
 
-from reweigh.config.lineup import BUDGETS, LINEUP, choose
-from reweigh.config.methods import L2TDataConfig, L2TLossConfig
+from reweigh.config import RunConfig
+from reweigh.config.lineup import BUDGETS, LINEUP, choose, folder_name
+from reweigh.config.methods import L2TDataConfig, L2TLossConfig, OwnConfig
 from reweigh.errors import UsageError
 
 
@@ -20,3 +21,9 @@ def test_budgets_are_those_of_the_rows() -> None:
     assert f"from {L2TDataConfig().episodes} trial" in BUDGETS["l2t-data"]
     assert f"through {L2TLossConfig().through} steps" in BUDGETS["l2t-loss"]
     assert BUDGETS.keys() <= LINEUP.keys()
+
+
+def test_folders_have_names_that_every_disk_takes() -> None:
+    config = RunConfig(method=OwnConfig(name="pack.age:Class"))
+    assert folder_name("pack.age:Class", config).startswith("pack.age-Class_s0_")
+    assert folder_name("focal-0.5", config).startswith("focal-0.5_s0_")

@@ -14,6 +14,7 @@ from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
 from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, weight_or_nan
 from reweigh.config import RunConfig, Settings
+from reweigh.config.methods import OwnConfig
 from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import DataError, UsageError
@@ -144,13 +145,11 @@ def _config(folder: Path) -> RunConfig:
 
 def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
     """The data must still be what the run was trained on, or every row would be about another."""
-    train = method_for(config.method).problem(problem).train
     kept = read_npz(folder / "samples.npz")
-    now = {
-        "ids": train.ids,
-        "labels": train.labels,
-        "fingerprint": np.array(problem.record.get("fingerprint", "")),
-    }
+    now = {"fingerprint": np.array(problem.record.get("fingerprint", ""))}
+    if not isinstance(config.method, OwnConfig):
+        train = method_for(config.method).problem(problem).train
+        now |= {"ids": train.ids, "labels": train.labels}
     same = all(np.array_equal(kept.get(name, ()), own) for name, own in now.items())
     if not same:
         raise DataError(
@@ -162,12 +161,18 @@ def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
 def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[np.float32] | None:
     """The last epochs' weights (epochs, n); None where nobody weighed these samples.
 
-    A method may train on more than the doubtful samples: those come first.
+    A method may train on more than the doubtful samples: those come first. What one of the user's own
+    trained on is read from the folder: its code need not be here.
     """
     if not (folder / "weights").is_dir():
         return None
-    store = WeightStore(folder / "weights", len(method_for(config.method).problem(problem).train))
-    return last_weights(store, len(problem.train))
+    n = len(problem.train)
+    if not isinstance(config.method, OwnConfig):
+        size = len(method_for(config.method).problem(problem).train)
+        return last_weights(WeightStore(folder / "weights", size), n)
+    ids = read_npz(folder / "samples.npz")["ids"]
+    same = np.array_equal(ids[:n], problem.train.ids)
+    return last_weights(WeightStore(folder / "weights", len(ids)), n) if same else None
 
 
 def last_weights(store: WeightStore, size: int) -> NDArray[np.float32] | None:

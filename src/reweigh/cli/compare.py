@@ -19,7 +19,9 @@ def compare(
     methods: Annotated[
         str,
         typer.Option(
-            help="Rows of the table, separated by commas, or all.", rich_help_panel="What to learn"
+            help="Rows of the table, separated by commas: of the lineup, of CONFIG, or module:Class; "
+            "all: the lineup's and CONFIG's.",
+            rich_help_panel="What to learn",
         ),
     ] = "all",
     seeds: Annotated[
@@ -52,7 +54,11 @@ def compare(
     over seeds, the cost in units of plain training, and how well the weights
     find planted noise. Finished runs are skipped: the same command takes up
     a table that was stopped. A run that fails is listed and stops no other.
-    Methods have settings of their own: a \\[method] table in CONFIG is not used.
+
+    Every row has settings of its own: \\[method] in CONFIG is not used. Other
+    ones are rows as well: \\[rows.NAME] in CONFIG (or --set rows.NAME.KEY=…)
+    with like = a row to start from, or name = a method, and what to change.
+    --print-config shows the settings of all rows.
 
     [bold]Examples[/bold]
 
@@ -62,26 +68,43 @@ def compare(
 
     reweigh compare base.toml --seeds 5 --json > rows.json
 
+    reweigh compare --set rows.K2.like=deep --set rows.K2.every=2 --methods deep,K2
+
     reweigh compare tune.toml --pretrain train.toml --noise mask:0.1:0.15
     """
     from reweigh.config import explain, read_config, run_id
     from reweigh.config.lineup import choose, tuned
+    from reweigh.config.methods import own_code
+    from reweigh.config.reading import check, named, read_tree
+    from reweigh.config.rows import explain_rows, own_rows
     from reweigh.errors import UsageError
 
     given = options.settings(
         task=task, data=data, data_dir=data_dir, noise=noise, epochs=epochs,
         device=device, threads=threads,
     )  # fmt: skip
-    if any(one.startswith("method.") for one in sets or ()):
+    if any(one.startswith(("method.", "method=")) for one in sets or ()):
         raise UsageError(
             "compare takes its methods from --methods, with settings of their own; for other settings "
-            "of one method use reweigh train --set method.…"
+            "add a row of your own, as in --set rows.mine.like=deep --set rows.mine.every=2"
         )
-    base = read_config(config, given, sets or ())
-    rows = choose(methods, base.task)
+    tree = read_tree(config, given, sets or ())
+    tables = tree.pop("rows", {})
+    base = check(tree, named(config))
+    own = own_rows(tables, base.task, named(config))
+    rows = choose(methods, base.task, own)
+    if "method" in tree:
+        screen.say(
+            f"[method] of {config} is not used: rows have settings of their own ([rows.NAME])."
+        )
     if print_config:
-        screen.show(explain(base))
+        screen.show(explain(base, without={"method"}) + "\n" + explain_rows(rows, own))
         return
+    if any(own_code(row) for row in rows.values()):
+        from reweigh.methods.own import check_own
+
+        for row in rows.values():
+            check_own(row)
     runs = [
         (name, base.model_copy(update={"method": method, "seed": base.seed + i}))
         for name, method in rows.items()

@@ -21,7 +21,7 @@ def train(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Who weighs the samples: uniform, deep, meta-weight-net, …",
+            help="Who weighs the samples: uniform, deep, meta-weight-net, …, or your module:Class.",
             rich_help_panel="What to learn",
         ),
     ] = None,

@@ -9,11 +9,13 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from reweigh.config.methods import METHODS
+from reweigh.config.methods import METHODS, OwnConfig
 from reweigh.config.section import Section, allowed_range, meaning, subsection
 from reweigh.config.settings import TASKS
 
 _LONGEST = 60  # characters of a value that are shown
+_FREE = {"student.options": "integers", "method.options": "a list of such"}
+_KINDS = {**METHODS, "ours": None, "own": OwnConfig}  # what pydantic names a method by
 
 
 def complaints(error: ValidationError, root: type[Section]) -> list[str]:
@@ -32,8 +34,8 @@ def _locate(
     keys: list[str] = []
     parent, here, field = None, root, None
     for part in location:
-        if keys == ["method"] and here is None and part in METHODS:
-            here = METHODS[str(part)]  # pydantic names the chosen method, the user does not
+        if keys == ["method"] and here is None and part in _KINDS:
+            here = _KINDS[str(part)]  # pydantic names the chosen method, the user does not
             continue
         if here is None and field is not None and keys[-1] != "options":
             break  # an element of a list, or an alternative type: the key itself is enough
@@ -52,20 +54,26 @@ def _sentence(
     kind, name = detail["type"], key.rpartition(".")[2]
     if key == "task":
         return f"task = {_show(detail['input'])}{_nearest(str(detail['input']), TASKS)}"
+    if key == "rows":
+        return "rows are for reweigh compare alone: leave them out here"
     if kind == "extra_forbidden":
         return f"unknown key {key}{_nearest(name, parent.model_fields if parent else ())}"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         met = detail["input"].get("name") if isinstance(detail["input"], dict) else None
-        return f"{key}.name = {_show(met)}{_nearest(str(met), METHODS)}"
+        own = (
+            "" if (near := _nearest(str(met), METHODS)).endswith("?") else ", and your module:Class"
+        )
+        return f"{key}.name = {_show(met)}{near}{own}"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return f"{key} = {_show(detail['input'])} should be a table, as in {key}.NAME = VALUE"
     if kind == "value_error":
         shown = "" if isinstance(detail["input"], dict) else f" = {_show(detail['input'])}"
         lead = f"{key}{shown}: " if key else ""
         return f"{lead}{detail['ctx']['error']}" if "ctx" in detail else key
-    if key.startswith("student.options."):  # pydantic complains once per alternative type
-        return f"{key} = {_show(detail['input'])} should be a boolean, number, text or integers"
-    return f"{key} = {_show(detail['input'])} {_expectation(detail, field)}"
+    if (options := key.rpartition(".")[0]) in _FREE:  # pydantic complains once per alternative type
+        return f"{key} = {_show(detail['input'])} should be a boolean, number, text or {_FREE[options]}"
+    own = ", or your own as module:factory" if key == "method.teacher" else ""
+    return f"{key} = {_show(detail['input'])} {_expectation(detail, field)}{own}"
 
 
 def _expectation(detail: ErrorDetails, field: FieldInfo | None) -> str:

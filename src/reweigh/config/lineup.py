@@ -1,10 +1,12 @@
 """The rows of a comparison: methods by name, and the variants that tables show side by side."""
 
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from reweigh.config import methods
 from reweigh.config.methods import MethodConfig
+from reweigh.config.reading import check
 from reweigh.config.settings import Settings
 from reweigh.config.translation import OF_PAIRS, REFUSED, TranslationConfig
 from reweigh.config.writing import run_id
@@ -55,17 +57,33 @@ BUDGETS = {
 """Rows whose method runs on less than its authors give it; a table says so under itself."""
 
 
-def choose(text: str, task: str = "classification") -> dict[str, MethodConfig]:
-    """The rows named by `all` or by a comma-separated list, in the order asked for."""
-    every = TRANSLATION if task == "translation" else LINEUP
-    names = list(every) if text.strip() == "all" else [n.strip() for n in text.split(",")]
-    for name in names:
-        if name not in LINEUP:
-            near = get_close_matches(name, LINEUP, n=3, cutoff=0.4) or list(LINEUP)
-            raise UsageError(f"No method {name!r} to compare; did you mean {' or '.join(near)}?")
-        if task == "translation" and (why := REFUSED.get(LINEUP[name].name)):
-            raise UsageError(f"The method {name} cannot weigh sentence pairs: {why}.")
-    return {name: every.get(name, LINEUP[name]) for name in names}
+def lineup_of(task: str) -> dict[str, MethodConfig]:
+    """All rows that can be named; for translation some mean something else."""
+    return {**LINEUP, **TRANSLATION} if task == "translation" else LINEUP
+
+
+def choose(
+    text: str, task: str = "classification", own: Mapping[str, MethodConfig] | None = None
+) -> dict[str, MethodConfig]:
+    """The rows named by `all` or by a comma-separated list, in the order asked for.
+
+    `own` rows are among `all` and can be named like others; `module:Class` is a row, too.
+    """
+    own = own or {}
+    every = [*(TRANSLATION if task == "translation" else LINEUP), *own]
+    names = every if text.strip() == "all" else [n.strip() for n in text.split(",")]
+    return {name: own.get(name) or _row(name, task, [*LINEUP, *own]) for name in names}
+
+
+def _row(name: str, task: str, known: Sequence[str]) -> MethodConfig:
+    if ":" in name:
+        return check({"task": task, "method": {"name": name}}, "--methods").method
+    if name not in LINEUP:
+        near = get_close_matches(name, known, n=3, cutoff=0.4) or known
+        raise UsageError(f"No method {name!r} to compare; did you mean {' or '.join(near)}?")
+    if task == "translation" and (why := REFUSED.get(LINEUP[name].name)):
+        raise UsageError(f"The method {name} cannot weigh sentence pairs: {why}.")
+    return lineup_of(task)[name]
 
 
 def tuned(runs: list[tuple[str, Settings]], pretraining: Settings) -> list[tuple[str, Settings]]:
@@ -90,4 +108,4 @@ def tuned(runs: list[tuple[str, Settings]], pretraining: Settings) -> list[tuple
 
 def folder_name(row: str, config: Settings) -> str:
     """Where a comparison puts a run: the row's name, the seed, the beginning of the run's id."""
-    return f"{row}_s{config.seed}_{run_id(config)[:8]}"
+    return f"{row.replace(':', '-')}_s{config.seed}_{run_id(config)[:8]}"

@@ -7,7 +7,7 @@ Defaults are those of the paper or of the baseline's published code, named under
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from reweigh.config.section import Section
 
@@ -15,6 +15,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Rate = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1, le=10_000_000)]
 Penalty = Annotated[float, Field(ge=0, le=1)]
+OwnCode = Annotated[str, Field(pattern=r"^\w[\w.]*:\w+$")]
+"""`module:attribute`, importable from the current folder or PYTHONPATH."""
+Option = bool | int | float | str
 
 TRUSTED_SHARE = 0.1
 """Of the stream of whatever trains on trusted samples as well, unless it says otherwise. Our choice."""
@@ -200,11 +203,12 @@ class DeepConfig(Section):
     name: Literal["deep"] = "deep"
     """The teacher sees the student's internal states."""
 
-    teacher: Literal["linear", "mlp", "interaction", "agreement", "posterior", "margin"] = (
-        "posterior"
-    )
+    teacher: (
+        Literal["linear", "mlp", "interaction", "agreement", "posterior", "margin"] | OwnCode
+    ) = "posterior"
     """linear and mlp are the paper's; interaction σ(I·A_y + b_y), agreement and posterior are ours.
-    posterior also corrects the loss, by a noise matrix that it learns on the way."""
+    posterior also corrects the loss, by a noise matrix that it learns on the way. `module:factory`
+    is your own (runs that code)."""
 
     teacher_from: str | None = None
     """A run's folder whose teacher is taken over and frozen: it weighs and learns no more."""
@@ -289,7 +293,18 @@ class CleanLabelsConfig(Section):
     """Ceiling of all: plain training on the true labels."""
 
 
-_Any = (
+class OwnConfig(Section):
+    """A method of one's own."""
+
+    name: OwnCode
+    """`module:Class`, a subclass of reweigh.methods.Method (runs that code)."""
+
+    options: dict[str, Option | list[Option]] = Field(default_factory=dict)
+    """Settings of its own, such as `gamma = 2.0`; `trusted_share` says that it trains on trusted
+    samples."""
+
+
+_Ours = (
     UniformConfig
     | FocalConfig
     | SelfPacedConfig
@@ -306,9 +321,25 @@ _Any = (
     | PerfectMixedConfig
     | CleanLabelsConfig
 )
-MethodConfig = Annotated[_Any, Field(discriminator="name")]
 
-METHODS: dict[str, type[Section]] = {m.model_fields["name"].default: m for m in get_args(_Any)}
+
+def _whose(values: Any) -> str:
+    name = values.get("name") if isinstance(values, dict) else getattr(values, "name", None)
+    return "own" if ":" in str(name) else "ours"
+
+
+MethodConfig = Annotated[
+    Annotated[_Ours, Field(discriminator="name"), Tag("ours")] | Annotated[OwnConfig, Tag("own")],
+    Discriminator(_whose),
+]
+
+METHODS: dict[str, type[Section]] = {m.model_fields["name"].default: m for m in get_args(_Ours)}
+
+
+def own_code(method: MethodConfig) -> str | None:
+    """`module:attribute` of the user's own code that a method needs; None for ours."""
+    named = (method.name, method.teacher if isinstance(method, DeepConfig) else "")
+    return next((name for name in named if ":" in name), None)
 
 
 def trains_on_trusted(method: Mapping[str, Any]) -> bool:
@@ -317,4 +348,5 @@ def trains_on_trusted(method: Mapping[str, Any]) -> bool:
     What it makes of them is then no measure of how well it does on others.
     """
     mixed = ("trusted-only", "trusted-mixed", "perfect-mixed", "gold-loss-correction")
-    return method["name"] in mixed or bool(method.get("trusted_share"))
+    settings = method.get("options", {}) if ":" in method["name"] else method
+    return method["name"] in mixed or bool(settings.get("trusted_share"))

@@ -1,5 +1,6 @@
 """Settings from a TOML file, options and `--set key=value`, checked as a whole."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,21 +21,38 @@ def read_config(
     assignments: Iterable[str] = (),
 ) -> Settings:
     """Settings from `path`, then `options` (dotted names), then `key=value` text: the last wins."""
+    return check(read_tree(path, options, assignments), named(path))
+
+
+def read_tree(
+    path: Path | None, options: Mapping[str, Any] | None, assignments: Iterable[str]
+) -> dict[str, Any]:
+    """The same, not checked yet."""
     tree = read_toml(path) if path else {}
     for key, value in (options or {}).items():
         assign(tree, key, value)
     for text in assignments:
         assign(tree, *parse_assignment(text))
-    return check(tree, str(path) if path else "the settings")
+    return tree
 
 
-def check(tree: Mapping[str, Any], source: str) -> Settings:
-    """A tree of plain values as settings, or one error that tells all that is wrong with it."""
+def named(path: Path | None) -> str:
+    """What complaints call the source of settings."""
+    return str(path) if path else "the settings"
+
+
+def check(tree: Mapping[str, Any], source: str, method: str = "method") -> Settings:
+    """A tree of plain values as settings, or one error that tells all that is wrong with it.
+
+    `method` is what the source calls the table of the method.
+    """
     kind = TASKS.get(str(tree.get("task")), TASKS["classification"])
     try:
         return kind.model_validate(tree)
     except ValidationError as error:
-        found = complaints(error, kind)
+        found = [
+            re.sub(r"\bmethod(?=\.|:| =)", method, one, count=1) for one in complaints(error, kind)
+        ]
     if len(found) == 1:
         raise UsageError(f"In {source}: {found[0]}{'' if found[0].endswith('?') else '.'}")
     listed = "".join(f"\n  {complaint}" for complaint in found)

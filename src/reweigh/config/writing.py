@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -27,14 +27,19 @@ def to_toml(config: Settings) -> str:
     return tomli_w.dumps(plain_values(config))
 
 
-def explain(config: Settings) -> str:
+def explain(config: Settings, without: Container[str] = ()) -> str:
     """The same TOML with each field's meaning and range above it; unset fields are comments."""
-    return "\n".join(_explained(config, table="")) + "\n"
+    return "\n".join(_explained(config, table="", without=without)) + "\n"
 
 
-def _explained(section: Section, table: str) -> Iterator[str]:
+def explained_table(section: Section, name: str) -> str:
+    """One table of such a file."""
+    return "\n".join([f"[{name}]", *_explained(section, f"{name}.")])
+
+
+def _explained(section: Section, table: str, without: Container[str] = ()) -> Iterator[str]:
     """Values first, then the sub-tables, as TOML wants it."""
-    fields = type(section).model_fields
+    fields = {name: f for name, f in type(section).model_fields.items() if name not in without}
     tables = [name for name in fields if isinstance(getattr(section, name), Section | dict)]
     for name in fields:
         if name not in tables:

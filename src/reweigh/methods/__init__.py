@@ -2,8 +2,9 @@
 
 from importlib import import_module
 
-from reweigh.config.methods import MethodConfig
+from reweigh.config.methods import MethodConfig, OwnConfig
 from reweigh.methods.base import AnyProblem, Method, Setting, Trial
+from reweigh.methods.own import own_method
 
 _HOMES = {
     "uniform": "Uniform",
@@ -25,7 +26,9 @@ _HOMES = {
 
 
 def method_for(config: MethodConfig) -> Method:
-    """The method that a configuration names; its file is named alike."""
+    """The method that a configuration names; its file is named alike, unless it is the user's own."""
+    if isinstance(config, OwnConfig):
+        return own_method(config)
     module = import_module(f"reweigh.methods.{config.name.replace('-', '_')}")
     return getattr(module, _HOMES[config.name])(config)
 

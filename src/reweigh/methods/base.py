@@ -8,6 +8,8 @@ from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -19,16 +21,25 @@ from reweigh.teachers import Feature, Teacher
 from reweigh.typing import Batch, PerSampleLoss
 
 
+class AnySamples(Sized, Protocol):
+    """Samples of any kind."""
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """(n,) which of the data set's own they are."""
+        ...
+
+
 class AnyProblem(Protocol):
     """What is learned from, whatever its samples are: labelled images, rows, pairs of sentences."""
 
     @property
-    def train(self) -> Sized:
+    def train(self) -> AnySamples:
         """The samples that are in doubt."""
         ...
 
     @property
-    def trusted(self) -> Sized:
+    def trusted(self) -> AnySamples:
         """The few that are not."""
         ...
 

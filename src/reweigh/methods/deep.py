@@ -11,6 +11,7 @@ import torch
 from torch.optim import Optimizer
 
 from reweigh.methods.base import Method, P, Setting
+from reweigh.methods.own import own_teacher
 from reweigh.methods.trusted_mixed import in_the_stream
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import (
@@ -27,7 +28,7 @@ from reweigh.teachers.taking_over import take_over
 
 
 class Deep(Method):
-    """One of six teachers, features I0–I3, M0, M1, and the paper's K and B."""
+    """One of six teachers or the user's own, features I0–I3, M0, M1, and the paper's K and B."""
 
     def problem(self, problem: P) -> P:
         """With `trusted_share`, the trusted samples are training samples, too."""
@@ -51,14 +52,19 @@ class Deep(Method):
     def teacher(self, setting: Setting) -> Teacher:
         """The teacher that the settings describe, on the student's device; another run's is frozen."""
         c = self.config
-        own = c.teacher in ("linear", "mlp")
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(setting.seed)
-            teacher = self._paper_s(setting) if own else self._ours(setting)
+            teacher = self._built(setting)
         if c.teacher_from is not None:
             label_last = c.teacher == "linear" and c.features[-1] == "M0" and "M1" not in c.features
             take_over(teacher, Path(c.teacher_from), setting.num_classes if label_last else None)
         return teacher.to(next(setting.student.parameters()).device)
+
+    def _built(self, setting: Setting) -> Teacher:
+        name = self.config.teacher
+        if ":" in name:
+            return own_teacher(name, setting)
+        return self._paper_s(setting) if name in ("linear", "mlp") else self._ours(setting)
 
     def _paper_s(self, setting: Setting) -> Teacher:
         """Additive in its features."""
@@ -89,7 +95,9 @@ class Deep(Method):
         extra = [setting.feature(name) for name in c.features if name not in ("I0", "M0")]
         return InteractionTeacher(student, layer=layer, num_classes=classes, extra=extra)
 
-    def _optimizer(self, teacher: Teacher) -> Optimizer:
+    def _optimizer(self, teacher: Teacher) -> Optimizer | None:
         c = self.config
+        if not any(True for _ in teacher.parameters()):  # the user's own, a fixed rule
+            return None
         kind = torch.optim.Adam if c.teacher_optimizer == "adam" else torch.optim.SGD
         return kind(teacher.parameters(), lr=c.teacher_lr, weight_decay=c.teacher_weight_decay)

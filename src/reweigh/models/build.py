@@ -7,18 +7,17 @@ caller's random numbers: weights are drawn on the CPU, from a fork of the genera
 import difflib
 import math
 import re
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import torch
 from torch import nn
 
-from reweigh.errors import ReweighError, UsageError
+from reweigh.errors import UsageError
 from reweigh.models.cnn import CNN
 from reweigh.models.mlp import MLP
 from reweigh.models.resnet import ResNet
 from reweigh.models.wide_resnet import WideResNet
+from reweigh.own_code import failing_as, imported
 
 NAMES = (
     "resnet8", "resnet14", "resnet20", "resnet32", "resnet110", "wrn-28-10", "cnn", "mlp",
@@ -75,36 +74,16 @@ def _from_factory(
     name: str, problem_shape: Shape, num_classes: int, options: dict[str, Any]
 ) -> nn.Module:
     """Call the user's factory; whatever goes wrong inside is told with the factory's name."""
-    factory = _factory(name)
-    try:
+    factory = imported(name, "model", "factory")
+    with failing_as(
+        f"the factory {name!r}", f"factory({problem_shape}, {num_classes}, **{options})"
+    ):
         model = factory(problem_shape, num_classes, **options)
-    except ReweighError:
-        raise
-    except Exception as error:  # the user's code may raise anything
-        raise UsageError(
-            f"the factory {name!r} failed with {_told(error)}; "
-            f"it was called as factory({problem_shape}, {num_classes}, **{options})"
-        ) from error
     if not isinstance(model, nn.Module):
         raise UsageError(
             f"the factory {name!r} returned {type(model).__name__}, expected a torch nn.Module"
         )
     return model
-
-
-def _factory(name: str) -> Callable[..., object]:
-    """What `module:factory` names."""
-    module_name, _, attribute = name.partition(":")
-    try:
-        factory = getattr(import_module(module_name), attribute, None)
-    except Exception as error:  # importing runs the user's code
-        raise UsageError(
-            f"the module of the model {name!r} cannot be imported, {_told(error)}; "
-            "is its folder on PYTHONPATH?"
-        ) from error
-    if not callable(factory):
-        raise UsageError(f"the module {module_name!r} has no factory {attribute!r} to call")
-    return factory
 
 
 def _channels(name: str, problem_shape: Shape) -> int:
@@ -122,8 +101,3 @@ def _refuse_unknown(name: str, options: dict[str, Any], known: set[str]) -> None
     if unknown:
         takes = f"takes {', '.join(sorted(known))}" if known else "takes no options"
         raise UsageError(f"the model {name!r} has no option {unknown[0]!r}; it {takes}")
-
-
-def _told(error: Exception) -> str:
-    """Kind and message of an error, on one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"

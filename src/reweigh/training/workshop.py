@@ -10,6 +10,7 @@ from reweigh.config import Settings
 from reweigh.config.training import OptimiserConfig
 from reweigh.errors import UsageError
 from reweigh.methods import AnyProblem, Method, Setting
+from reweigh.methods.own import reweigher_of
 from reweigh.training.environment import devices
 from reweigh.training.schedules import schedule
 from reweigh.training.tasks import Task, kind_of
@@ -38,7 +39,7 @@ class Workshop:
             t.warmup_epochs,
             self.steps,
         )
-        self.reweigher = method.reweigher(self._setting())
+        self.reweigher = reweigher_of(method, self._setting())
 
     def _setting(self) -> Setting:
         return Setting(

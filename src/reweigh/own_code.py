@@ -1,0 +1,50 @@
+"""Code of the user's own, by its name `module:attribute`: a model, a method, a teacher.
+
+Modules are looked for where Python looks, then in the current folder. Whatever goes wrong in code
+that is not ours is told with its name, in one sentence.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from reweigh.errors import ReweighError, UsageError
+
+
+def imported(name: str, what: str, kind: str) -> Any:
+    """What `module:attribute` names: `what` it is for (model, method), the `kind` of thing it is."""
+    module_name, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # last, so that no file here stands in for an installed module
+    try:
+        thing = getattr(import_module(module_name), attribute, None)
+    except Exception as error:  # importing runs the user's code
+        raise UsageError(
+            f"the module of the {what} {name!r} cannot be imported, {told(error)}; "
+            "is it in the current folder, or its folder on PYTHONPATH?"
+        ) from error
+    if not callable(thing):
+        raise UsageError(f"the module {module_name!r} has no {kind} {attribute!r} to call")
+    return thing
+
+
+@contextmanager
+def failing_as(name: str, called: str = "") -> Iterator[None]:
+    """Whatever fails inside, in the user's code, is said to have failed there, and how it was called."""
+    try:
+        yield
+    except ReweighError:
+        raise
+    except Exception as error:  # it may raise anything
+        raise UsageError(
+            f"{name} failed with {told(error)}{called and f'; it was called as {called}'}"
+        ) from error
+
+
+def told(error: Exception) -> str:
+    """Kind and message of an error, on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
