@@ -71,3 +71,17 @@ def test_translators_have_both_bleu_scores_of_every_test_set(tmp_path: Path) -> 
     assert cells[4] == ["–", "1.00"]  # what all begin from is nobody's cost
     assert "multi-bleu.perl" in str(table.caption)
     assert "tok:13a" in str(table.caption)
+
+
+def test_a_paper_gets_a_table_with_its_caption() -> None:
+    errors = {"test_error_last": 0.1, "test_error_best_by_trusted": 0.2, "noise_auroc": None}
+    rows = [
+        {"method": "my_deep", "settings": plain_values(LINEUP["deep"]), "seed": s, "cost": 1.5}
+        | errors
+        for s in (0, 1)
+    ]
+    text = Comparison(rows, {"focal_s0": "not finished"}, terms="noise=flip:0.4").latex()
+    assert r"my\_deep & 2 & 10.00 $\pm$ 0.00 & 20.00 $\pm$ 0.00 & 1.50 & -- \\" in text
+    assert r"\caption{Test error in percent; noise=flip:0.4; trained on the trusted" in text
+    assert r"Missing: focal\_s0: not finished}" in text
+    assert r"\begin{tabular}{lrrrrr}" in text

@@ -111,6 +111,7 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check everything, write nothing, say what would be done.")
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="For a page.")]
+Latex = Annotated[bool, typer.Option("--latex", help="For a paper, with booktabs.")]
 Json = Annotated[
     bool,
     typer.Option("--json", help="One JSON object on stdout.", rich_help_panel=_SCREEN),

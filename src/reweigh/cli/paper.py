@@ -36,7 +36,6 @@ Seeds = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Folder of the runs.", show_default="runs/paper-SCALE")
 ]
-Latex = Annotated[bool, typer.Option("--latex", help="For a paper, with booktabs.")]
 
 
 @paper.command("list")
@@ -67,7 +66,7 @@ def show(
     seeds: Seeds = None,
     out: Out = None,
     markdown: options.Markdown = False,
-    latex: Latex = False,
+    latex: options.Latex = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,
@@ -120,7 +119,7 @@ def run(
     out: Out = None,
     dry_run: options.DryRun = False,
     markdown: options.Markdown = False,
-    latex: Latex = False,
+    latex: options.Latex = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,

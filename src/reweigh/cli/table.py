@@ -12,6 +12,7 @@ from reweigh.cli.screen import screen
 def table(
     folders: Annotated[list[Path], typer.Argument(help="Folders that `reweigh compare` filled.")],
     markdown: options.Markdown = False,
+    latex: options.Latex = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,
@@ -34,4 +35,7 @@ def table(
         return
     for folder, tables in found.items():
         for one in tables:
-            screen.show(f"{folder.name}\n\n{one.markdown()}\n" if markdown else one.table())
+            if latex:
+                screen.show(one.latex())
+            else:
+                screen.show(f"{folder.name}\n\n{one.markdown()}\n" if markdown else one.table())

@@ -14,8 +14,11 @@ from reweigh.training.comparison import ON_TRUSTED, spread
 from reweigh.training.measures import BLEU, ERROR
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_status
+from reweigh.training.written_tables import latex, markdown
 
 Found = dict[str, Any]
+WORDS = ("setting", "row", "")
+"""Heads of the columns that hold words."""
 MEASURES = {"error": ERROR, "BLEU": BLEU}
 
 
@@ -128,18 +131,15 @@ class Result:
 
     def markdown(self) -> str:
         """For a page."""
-        rule = tuple("---" if name in ("setting", "row", "") else "---:" for name in self.header)
-        lines = [self.header, rule, *(line.shown() for line in self.lines)]
-        text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        text = markdown(self.header, self._lines(), WORDS)
         return f"{self.title}\n\n{text}\n\n{self.caption}"
 
     def latex(self) -> str:
-        """For a paper, with booktabs: a table that says what it is."""
-        caption = rf"\caption{{{_latex(f'{self.title}. {self.caption}')}}}"
-        head = [r"\begin{table}", r"\centering", caption, r"\begin{tabular}{llrrrrrl}", r"\toprule"]
-        body = [_latex_row(line.shown()) for line in self.lines]
-        foot = [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
-        return "\n".join([*head, _latex_row(self.header), r"\midrule", *body, *foot])
+        """For a paper: a table that says what it is."""
+        return latex(self.header, self._lines(), WORDS, f"{self.title}. {self.caption}")
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        return [line.shown() for line in self.lines]
 
 
 def read_result(
@@ -207,16 +207,3 @@ def _seconds(cell: Cell, seeds: int, place: Place) -> dict[int, float]:
     """Processor time by seed, of all runs that a cell rests on."""
     found = {seed: _finished(cell, seed, place) for seed in range(seeds)}
     return {seed: sum(one["train_seconds"] for one in all_) for seed, all_ in found.items() if all_}
-
-
-_LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "θ": r"$\theta$"} | {
-    "∂": r"$\partial$", "≠": r"$\neq$", "γ": r"$\gamma$", "*": r"$^*$",
-}  # fmt: skip
-
-
-def _latex(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in text)
-
-
-def _latex_row(values: Sequence[str]) -> str:
-    return " & ".join(map(_latex, values)) + r" \\"

@@ -15,6 +15,7 @@ from rich.table import Table
 from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
+from reweigh.training.written_tables import latex, markdown
 
 ON_TRUSTED = "trained on the trusted samples as well, and their best epoch chosen by them"
 Row = dict[str, Any]
@@ -43,7 +44,7 @@ class Comparison:
         what = "BLEU" if _bleu(self.rows) else "test error, %"
         where = f"{self.folder}: {self.terms}" if self.terms else f"{self.folder}"
         table = Table(title=f"{what} ({where})", caption=self._caption())
-        for name, _ in self._columns():
+        for name in self._heads():
             table.add_column(name, justify="left" if name == "method" else "right")
         for line in self._lines():
             table.add_row(*line)
@@ -53,12 +54,22 @@ class Comparison:
 
     def markdown(self) -> str:
         """For a page."""
-        heads = tuple(name for name, _ in self._columns())
-        lines = [heads, ("---",) + ("---:",) * (len(heads) - 1), *self._lines()]
-        text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        missing = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
-        words = [self.terms, text, self._caption(), missing and f"Missing: {missing}"]
+        words = [self.terms, markdown(self._heads(), self._lines(), ["method"]), *self._below()]
         return "\n\n".join(word for word in words if word)
+
+    def latex(self) -> str:
+        """For a paper."""
+        what = "BLEU" if _bleu(self.rows) else "Test error in percent"
+        caption = "; ".join(word for word in (what, self.terms, *self._below()) if word)
+        return latex(self._heads(), self._lines(), ["method"], caption)
+
+    def _below(self) -> list[str]:
+        """What a reader must know of the figures."""
+        missing = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
+        return [word for word in (self._caption(), missing and f"Missing: {missing}") if word]
+
+    def _heads(self) -> list[str]:
+        return [name for name, _ in self._columns()]
 
     def _lines(self) -> list[tuple[str, ...]]:
         methods = dict.fromkeys(row["method"] for row in self.rows)
