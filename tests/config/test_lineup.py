@@ -2,7 +2,7 @@ import pytest
 
 from reweigh.config import RunConfig
 from reweigh.config.lineup import BUDGETS, LINEUP, choose, folder_name
-from reweigh.config.methods import L2TDataConfig, L2TLossConfig, OwnConfig
+from reweigh.config.methods import L2TDataConfig, L2TLossConfig, MentorNetConfig, OwnConfig
 from reweigh.errors import UsageError
 
 
@@ -20,6 +20,8 @@ def test_an_unknown_row_offers_names(wrong: str) -> None:
 def test_budgets_are_those_of_the_rows() -> None:
     assert f"from {L2TDataConfig().episodes} trial" in BUDGETS["l2t-data"]
     assert f"through {L2TLossConfig().through} steps" in BUDGETS["l2t-loss"]
+    for row in ("mentornet-pd", "mentornet-dd"):
+        assert f"for {MentorNetConfig().mentor_steps} steps" in BUDGETS[row]
     assert BUDGETS.keys() <= LINEUP.keys()
 
 

@@ -53,6 +53,8 @@ TRANSLATION: dict[str, MethodConfig] = {
 BUDGETS = {
     "l2t-data": "learned from 10 trial trainings, its authors take up to 5000",
     "l2t-loss": "looks back through 5 steps, its authors through 200",
+    "mentornet-pd": "its mentor learns for 1000 steps, its authors' for 30,000",
+    "mentornet-dd": "its mentor learns for 1000 steps, its authors' for 30,000",
 }
 """Rows whose method runs on less than its authors give it; a table says so under itself."""
 

@@ -191,7 +191,8 @@ class GoldLossCorrectionConfig(Section):
     """Gold loss correction: a first student measures which class is taken for which; costs 2."""
 
     name: Literal["gold-loss-correction"] = "gold-loss-correction"
-    """Losses corrected by a matrix that a first training measured on the trusted samples."""
+    """Losses corrected by a matrix that a first training measured on the trusted samples, which are
+    repeated until they are 10 % of the second one's stream (our choice)."""
 
 
 Feature = Literal["I0", "I1", "I2", "I3", "M0", "M1"]
@@ -239,8 +240,8 @@ class DeepConfig(Section):
     """Weight decay of the teacher. Our choice."""
 
     trusted_share: float = Field(default=TRUSTED_SHARE, ge=0, lt=1)
-    """Share of the training stream that are trusted samples, weighed like all others. Our choice;
-    0 in the paper."""
+    """Share of the training stream that are trusted samples, repeated as often as it takes and weighed
+    like all others. Our choice; 0 in the paper."""
 
     trusted_batch: Count = 128
     """Trusted samples per meta-gradient. Our choice: the whole set of 5,000 would cost 39 steps."""
@@ -266,10 +267,10 @@ class TrustedOnlyConfig(Section):
 
 
 class TrustedMixedConfig(Section):
-    """Control: the trusted samples mixed into the training set, all weighing the same."""
+    """Control: the trusted samples mixed into the training set, repeated until they are 10 % of it."""
 
     name: Literal["trusted-mixed"] = "trusted-mixed"
-    """Control: the trusted set mixed into training."""
+    """Control: the trusted set mixed into training, repeated until it is 10 % of the stream."""
 
 
 class PerfectWeightsConfig(Section):
@@ -283,7 +284,7 @@ class PerfectMixedConfig(Section):
     """Ceiling of any reweighting with the trusted samples mixed in. Needs planted noise."""
 
     name: Literal["perfect-mixed"] = "perfect-mixed"
-    """Ceiling of any reweighting that trains on the trusted samples, too."""
+    """Ceiling of any reweighting that trains on the trusted samples, too: repeated until they are 10 %."""
 
 
 class CleanLabelsConfig(Section):

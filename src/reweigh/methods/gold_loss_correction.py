@@ -6,8 +6,9 @@ $p(\tilde y \mid x)$ over the trusted samples of class y. A second student then 
 $$ -\log \sum_y \hat C_{y\tilde y}\, p_\theta(y \mid x) \quad\text{and, for trusted samples,}\quad
 -\log p_\theta(y \mid x), $$
 
-all weighing the same. The strongest neighbour of our own default, which learns its matrix on the way
-instead of by a training of its own: a run costs two plain ones.
+where trusted samples are repeated until they are a tenth of the stream (our choice, as in every
+method that trains on them here: see `in_the_stream`). The strongest neighbour of our own default,
+which learns its matrix on the way instead of by a training of its own: a run costs two plain ones.
 """
 
 from typing import Any

@@ -1,4 +1,9 @@
-"""Control: the trusted samples mixed into the training set, all weighing the same."""
+"""Control: the trusted samples mixed into the training set.
+
+Each sample of the stream weighs the same, but a trusted one is in it several times: as often as makes
+trusted samples a tenth of the stream, or once where they are more than that. So a trusted sample
+counts for several others, here as in every method that trains on trusted samples.
+"""
 
 from reweigh.config.methods import TRUSTED_SHARE
 from reweigh.methods.base import P
