@@ -12,21 +12,36 @@ from reweigh.config import to_toml
 from reweigh.config.lineup import LINEUP
 from reweigh.errors import UsageError
 
+SMALL = tuple(part for text in TINY for part in ("--set", text))
+CLEAN = ("--set", "data.noise=none")
+
 
 def compare(*arguments: str) -> str:
     return CliRunner().invoke(app, ["compare", *arguments], catch_exceptions=False).stdout
 
 
-def test_a_dry_run_lists_every_method_and_seed_once() -> None:
-    runs = json.loads(compare("--seeds", "2", "--dry-run", "--json"))["runs"]
-    assert [(r["method"], r["seed"]) for r in runs] == [(m, s) for m in LINEUP for s in (0, 1)]
-    assert len({r["run_id"] for r in runs}) == len(runs)
+def test_a_dry_run_builds_every_method_and_lists_its_seeds() -> None:
+    small = (*SMALL, "--set", "seed=5", "--seeds", "2")
+    rows = json.loads(compare("--dry-run", "--json", *small))["rows"]
+    assert [(r["method"], r["seeds"]) for r in rows] == [(m, [5, 6]) for m in LINEUP]
+    assert len({i for r in rows for i in r["run_ids"]}) == 2 * len(rows)
+    assert {r["why"] for r in rows} == {""}
 
 
-def test_seeds_begin_at_the_configured_one() -> None:
-    text = compare("--set", "seed=5", "--seeds", "2", "--methods", "uniform", "--dry-run")
-    assert "seed 5" in text
-    assert "seed 6" in text
+def test_a_dry_run_tells_what_could_not_be_run() -> None:
+    command = ["compare", "--dry-run", "--methods", "uniform,clean-labels", *SMALL, *CLEAN]
+    done = CliRunner().invoke(app, command)
+    assert "needs the" in done.stdout
+    assert done.exit_code == 1
+    with pytest.raises(UsageError, match="no-such"):
+        compare("--dry-run", "--data", "no-such.npz", "--methods", "uniform")
+
+
+def test_runs_that_fail_are_told_by_the_exit_code(tmp_path: Path) -> None:
+    rows = ["--methods", "uniform,clean-labels", "--seeds", "1", "--out", str(tmp_path / "table")]
+    done = CliRunner().invoke(app, ["compare", *rows, *SMALL, *CLEAN])
+    assert done.exit_code == 1
+    assert "1 of 2 runs failed" in done.stderr
 
 
 def test_a_single_seed_is_told_to_be_that_of_the_run_and_not_that_of_the_data() -> None:
@@ -44,9 +59,8 @@ def test_the_shared_settings_are_printed() -> None:
 
 
 def test_rows_for_programs_are_one_object(tmp_path: Path) -> None:
-    arguments = [part for text in TINY for part in ("--set", text)]
     rows = ["--methods", "uniform,perfect-weights", "--seeds", "2", "--json", "--out"]
-    command = ["compare", *arguments, *rows, str(tmp_path / "table")]
+    command = ["compare", *SMALL, *rows, str(tmp_path / "table")]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     found = json.loads(done.stdout)
     assert found["failures"] == {}

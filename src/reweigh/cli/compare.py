@@ -1,12 +1,15 @@
 """`reweigh compare`: many methods on the same data, schedule and seeds, in one table."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+
+if TYPE_CHECKING:
+    from reweigh.training.compare import Named
 
 
 def compare(
@@ -77,7 +80,7 @@ def compare(
     from reweigh.config.methods import own_code
     from reweigh.config.reading import check, named, read_tree
     from reweigh.config.rows import explain_rows, own_rows
-    from reweigh.errors import UsageError
+    from reweigh.errors import ReweighError, UsageError
 
     given = options.settings(
         task=task, data=data, data_dir=data_dir, noise=noise, epochs=epochs,
@@ -114,9 +117,7 @@ def compare(
         given.pop("training.epochs", None)  # those of the fine-tuning
         runs = tuned(runs, read_config(pretrain, given))
     if dry_run:
-        plan = [{"method": n, "seed": c.seed, "run_id": run_id(c)} for n, c in runs]
-        lines = [f"{p['method']}, seed {p['seed']}, id {p['run_id']}" for p in plan]
-        screen.show_json({"runs": plan}) if as_json else screen.show("\n".join(lines))
+        _rehearse(runs, as_json)
         return
 
     from reweigh.training.compare import compare as run_all
@@ -126,3 +127,18 @@ def compare(
     progress = choose_progress(screen.quiet, screen.color)
     result = run_all(runs, screen.folder, progress, jobs, cluster)
     screen.show_json(result.outcome()) if as_json else screen.show(result.table())
+    if result.failures:
+        screen.complain(f"{len(result.failures)} of {len(runs)} runs failed; the others are done.")
+        raise typer.Exit(ReweighError.exit_code)
+
+
+def _rehearse(runs: "list[Named]", as_json: bool) -> None:
+    """Build every row; the exit code says whether all of them could be."""
+    from reweigh.errors import ReweighError
+    from reweigh.training.planning import plan
+
+    found = plan(runs)
+    screen.show_json(found.outcome()) if as_json else screen.show(found.table())
+    if not found.possible:
+        screen.complain("Some rows cannot be run like this.")
+        raise typer.Exit(ReweighError.exit_code)

@@ -82,7 +82,11 @@ class Comparison:
 
     def _caption(self) -> str | None:
         settings = {row["method"]: row["settings"] for row in self.rows}
-        words = [f"{m}: {less}" for m, own in settings.items() if (less := _budget(own))]
+        less = {m: budget for m, own in settings.items() if (budget := _budget(own))}
+        words = [
+            f"{', '.join(m for m in less if less[m] == budget)}: {budget}"
+            for budget in dict.fromkeys(less.values())
+        ]
         both = [m for m, own in settings.items() if trains_on_trusted(own)]
         both = [m for m in both if m != "trusted-only"]  # its name says more
         if both:

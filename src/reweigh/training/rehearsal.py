@@ -25,15 +25,21 @@ class Rehearsal:
     seconds_per_step: float
     device: str
 
+    @property
+    def seconds(self) -> float:
+        """Of all steps, updates of the teacher and evaluations not counted."""
+        return self.steps * self.seconds_per_step
+
     def table(self) -> Table:
         """For people."""
         table = Table(title=f"dry run: {self.method}", show_header=False)
         table.add_row("samples", ", ".join(f"{n} {name}" for name, n in self.samples.items()))
         table.add_row("student", f"{self.parameters:,} parameters on {self.device}")
-        total = self.steps * self.seconds_per_step
         for word in self.cautions:
             table.add_row("caution", word)
-        table.add_row("steps", f"{self.steps} of {self.seconds_per_step:.3f} s: {total:.0f} s")
+        table.add_row(
+            "steps", f"{self.steps} of {self.seconds_per_step:.3f} s: {self.seconds:.0f} s"
+        )
         return table
 
 

@@ -1,0 +1,87 @@
+"""A dry run of a whole comparison: every row is built once, two steps of each are taken."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.table import Table
+
+from reweigh.config import Settings, run_id
+from reweigh.errors import ReweighError
+from reweigh.training.rehearsal import rehearse
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """The runs of one row, and how long they may take."""
+
+    method: str
+    seeds: list[int]
+    run_ids: list[str]
+    seconds: float | None
+    """Of all its runs: their steps, without updates of the teacher; None where it cannot be run."""
+    why: str = ""
+    """Why it cannot be run."""
+
+    def cells(self) -> tuple[str, ...]:
+        """For people."""
+        about = self.why if self.seconds is None else f"{self.seconds / 60:.1f} min"
+        return self.method, ", ".join(map(str, self.seeds)), " ".join(self.run_ids), about
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a comparison would do."""
+
+    rows: list[PlannedRow]
+
+    @property
+    def possible(self) -> bool:
+        """Whether every row can be run."""
+        return all(row.seconds is not None for row in self.rows)
+
+    def outcome(self) -> dict[str, Any]:
+        """For programs."""
+        return {"rows": [asdict(row) for row in self.rows]}
+
+    def table(self) -> Table:
+        """For people."""
+        total = sum(row.seconds or 0 for row in self.rows) / 60
+        caption = f"about {total:.1f} min on one process, beside updates of teachers and evaluation"
+        table = Table("method", "seeds", "ids", "takes", title="dry run", caption=caption)
+        for row in self.rows:
+            table.add_row(*row.cells())
+        return table
+
+
+def plan(runs: Iterable[tuple[str, Settings]]) -> Plan:
+    """Build the first run of every row; where all fail, the first error is raised."""
+    rows: dict[str, list[Settings]] = {}
+    for name, config in runs:
+        rows.setdefault(name, []).append(config)
+    tried = {name: _seconds(configs[0]) for name, configs in rows.items()}
+    errors = [found for found in tried.values() if isinstance(found, ReweighError)]
+    if len(errors) == len(tried):
+        raise errors[0]
+    return Plan([_planned(name, configs, tried[name]) for name, configs in rows.items()])
+
+
+def _seconds(config: Settings) -> float | ReweighError:
+    try:
+        return rehearse(_from_scratch(config)).seconds
+    except ReweighError as error:
+        return error
+
+
+def _planned(name: str, configs: list[Settings], found: float | ReweighError) -> PlannedRow:
+    seeds, ids = [c.seed for c in configs], [run_id(c)[:8] for c in configs]
+    if isinstance(found, ReweighError):
+        return PlannedRow(name, seeds, ids, None, str(found))
+    return PlannedRow(name, seeds, ids, found * len(configs))
+
+
+def _from_scratch(config: Settings) -> Settings:
+    """What it begins from is made when the comparison is run."""
+    if getattr(config.student, "start", None) is None:
+        return config
+    return config.model_copy(update={"student": config.student.model_copy(update={"start": None})})
