@@ -20,6 +20,7 @@ LINEUP: dict[str, MethodConfig] = {
     "focal-0.5": methods.FocalConfig(gamma=0.5),
     "focal": methods.FocalConfig(),
     "focal-2": methods.FocalConfig(gamma=2.0),
+    "class-balanced": methods.ClassBalancedConfig(),
     "self-paced": methods.SelfPacedConfig(),
     "l2t-data": methods.L2TDataConfig(),
     "l2t-loss": methods.L2TLossConfig(),

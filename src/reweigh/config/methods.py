@@ -40,6 +40,16 @@ class FocalConfig(Section):
     """γ; the paper searched 0.5, 1 and 2."""
 
 
+class ClassBalancedConfig(Section):
+    """Class-balanced loss: rare classes weigh more, (1 − β) / (1 − β^n) by their n labels."""
+
+    name: Literal["class-balanced"] = "class-balanced"
+    """Rare classes weigh more, by the effective number of their samples."""
+
+    beta: float = Field(default=0.9999, ge=0, lt=1)
+    """β; its authors search 0.9, 0.99, 0.999 and 0.9999. 0 is plain training, near 1 inverse frequency."""
+
+
 class SelfPacedConfig(Section):
     """Self-paced learning: the easiest share of each batch, growing linearly to all of it."""
 
@@ -308,6 +318,7 @@ class OwnConfig(Section):
 _Ours = (
     UniformConfig
     | FocalConfig
+    | ClassBalancedConfig
     | SelfPacedConfig
     | L2TDataConfig
     | L2TLossConfig

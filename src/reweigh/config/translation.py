@@ -22,6 +22,7 @@ from reweigh.config.section import Section
 from reweigh.config.training import OptimiserConfig
 
 REFUSED = {
+    "class-balanced": "it counts the labels of classes",
     "focal": "(1 − p_y)^γ needs the probability of a class",
     "gold-loss-correction": "it counts which class is taken for which",
     "l2t-loss": "it shapes a loss over classes",

@@ -9,6 +9,7 @@ from reweigh.methods.own import own_method
 _HOMES = {
     "uniform": "Uniform",
     "focal": "Focal",
+    "class-balanced": "ClassBalanced",
     "self-paced": "SelfPaced",
     "l2t-data": "L2TData",
     "l2t-loss": "L2TLoss",

@@ -23,6 +23,12 @@ _METHODS = {
   booktitle = {IEEE International Conference on Computer Vision},
   year      = {2017}
 }""",
+    "class-balanced": """@inproceedings{cui2019classbalanced,
+  title     = {Class-Balanced Loss Based on Effective Number of Samples},
+  author    = {Cui, Yin and Jia, Menglin and Lin, Tsung-Yi and Song, Yang and Belongie, Serge},
+  booktitle = {IEEE Conference on Computer Vision and Pattern Recognition},
+  year      = {2019}
+}""",
     "self-paced": """@inproceedings{kumar2010selfpaced,
   title     = {Self-Paced Learning for Latent Variable Models},
   author    = {Kumar, M. Pawan and Packer, Benjamin and Koller, Daphne},
