@@ -1,9 +1,14 @@
-"""What the loop itself costs: `Reweigher.step` against a hand-written loop, step by step in turns."""
+"""What the loop itself costs: `Reweigher.step` against a hand-written loop, step by step in turns.
+
+And what its batches cost: reading 128 images of 32×32, with crops and mirrors.
+"""
 
 from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TypedDict
 
+import numpy as np
+import torch
 from rich.table import Table
 from torch import nn
 from torch.optim import Optimizer
@@ -12,8 +17,11 @@ from reweigh.bench.clock import cpu_seconds, one_thread
 from reweigh.bench.subjects import Labelled, Subject, per_sample_loss
 from reweigh.bench.systems import plain_step
 from reweigh.reweigher import Reweigher
+from reweigh.training.images import Images, Normalisation
 
 EVERY, THROUGH = 20, 2
+POOL = 10_000
+"""Images that batches are read from."""
 
 
 class Row(TypedDict):
@@ -25,7 +33,7 @@ class Row(TypedDict):
 
 
 def measure(models: Sequence[str], rounds: int) -> Iterator[Row]:
-    """Two rows per model: uniform weights, and a teacher that learns at K=20, B=2.
+    """Rows per model: uniform weights, a teacher that learns at K=20, B=2, and reading the images.
 
     A round is K steps of each. Uniform steps are compared by the median over all steps, training
     with a teacher by the median over rounds, because its steps differ.
@@ -34,6 +42,8 @@ def measure(models: Sequence[str], rounds: int) -> Iterator[Row]:
         for model in models:
             yield _row(model, rounds, taught=False)
             yield _row(model, rounds, taught=True)
+            if model != "transformer":
+                yield _reading(model, rounds)
 
 
 def _row(model: str, rounds: int, *, taught: bool) -> Row:
@@ -50,6 +60,26 @@ def _row(model: str, rounds: int, *, taught: bool) -> Row:
     plain = median(second for seconds, _ in pairs for second in seconds)
     uniform = median(second for _, seconds in pairs for second in seconds)
     return Row(model=model, training="uniform weights", times_plain=uniform / plain)
+
+
+def _reading(model: str, rounds: int) -> Row:
+    """Reading a batch and a plain step take turns."""
+    subject = Subject(model)
+    student = subject.student()
+    optimizer, batch = subject.optimizer(student), subject.batch(0)
+    images, draw = _images(), torch.Generator().manual_seed(0)
+    read, plain = [], []
+    for epoch in range(EVERY * rounds + 1):
+        positions = torch.randperm(POOL, generator=draw)[: subject.batch_size]
+        read.append(cpu_seconds(lambda p=positions, e=epoch: images.batch(p, e)))
+        plain.append(cpu_seconds(lambda: plain_step(student, optimizer, batch)))
+    ratio = median(read[1:]) / median(plain[1:])  # the first warms up
+    return Row(model=model, training="reading and augmenting alone", times_plain=ratio)
+
+
+def _images() -> Images:
+    values = np.random.default_rng(0).integers(0, 256, (POOL, 32, 32, 3), dtype=np.uint8)
+    return Images(values, Normalisation.of(values), augment="crop-flip")
 
 
 def _reweigher(subject: Subject, taught: bool) -> Reweigher:

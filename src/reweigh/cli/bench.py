@@ -91,6 +91,7 @@ def step(
 
     With uniform weights, and with a teacher that learns every 20 steps through
     the last 2; steps of both loops take turns (process CPU time, one thread).
+    Beside them what reading and augmenting a batch of images costs alone.
     """
     from reweigh.bench.step import measure, table
 
