@@ -61,6 +61,20 @@ class Alone(Mixes):
     def problem(self, problem):
         return problem.trusted_alone()
 
+class Half(Mixes):
+    def problem(self, problem):
+        from dataclasses import replace
+        kept = slice(None, None, 2)
+        return replace(problem, train=problem.train.take(kept), true_labels=problem.true_labels[kept])
+
+class Stumbles(Mixes):
+    def reweigher(self, setting):
+        from mine import Ceiling
+        class Wrong(Ceiling):
+            def forward(self, seen):
+                return {}["weights"]
+        return setting.reweigher(Wrong(2.0))
+
 class Plain:
     def __init__(self, config):
         pass
@@ -227,7 +241,7 @@ def test_a_constructor_may_forget_its_settings(here: Path) -> None:
 def test_an_audit_without_the_code_knows_which_weights_are_whose(here: Path) -> None:
     from reweigh.audit.run import audit_run
 
-    for name in ("Mixes", "Alone"):
+    for name in ("Mixes", "Alone", "Half"):
         train(settings(f"method.name=spoiled:{name}"), here / name, SilentProgress())
     gone(here)
     weights = np.load(here / "Mixes/weights/epoch_00000.npy")
@@ -235,6 +249,30 @@ def test_an_audit_without_the_code_knows_which_weights_are_whose(here: Path) -> 
     assert len(weights) > len(mixed.weight) == 96
     np.testing.assert_allclose(mixed.weight, weights[:96], rtol=1e-6)
     assert np.isnan(audit_run(here / "Alone").weight).all()
+    half = audit_run(here / "Half").weight
+    assert np.isnan(half[1::2]).all()
+    weights = np.load(here / "Half/weights/epoch_00000.npy")
+    np.testing.assert_allclose(half[::2], weights, rtol=1e-6)
+
+
+def test_a_row_that_stumbles_stops_no_other(here: Path) -> None:
+    rows = ["compare", "--methods", "spoiled:Stumbles,uniform", "--seeds", "1", *tiny()]
+    done = CliRunner().invoke(app, [*rows, "--out", "table", "--json", "-q"])
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert [row["method"] for row in found["rows"]] == ["uniform"]
+    assert "KeyError: 'weights'" in found["failures"]["spoiled:Stumbles, seed 0"]
+    dry = CliRunner().invoke(app, [*rows, "--dry-run", "--json"])
+    assert [row["why"] for row in json.loads(dry.stdout)["rows"]] == ["KeyError: 'weights'", ""]
+
+
+def test_finished_runs_of_code_that_changed_are_not_taken(here: Path) -> None:
+    rows = ["compare", "--methods", "mine:Mine", "--seeds", "1", *tiny(), "--out", "table", "-q"]
+    reweigh(*rows)
+    reweigh(*rows)
+    (here / "mine.py").write_text(EXAMPLES + "\n# another version\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"made with another version of mine:Mine than is here"):
+        reweigh(*rows)
 
 
 def test_nothing_here_stands_in_for_an_installed_module(here: Path) -> None:

@@ -103,9 +103,9 @@ def test_a_state_without_a_tap_is_told_with_the_tap_that_would_show_it() -> None
 
 
 @pytest.mark.parametrize("cut", [Tensor.detach, lambda w: torch.tensor(w.tolist())])
-@pytest.mark.parametrize("lookahead", [False, True])
-def test_weights_without_a_graph_are_told(cut, lookahead: bool) -> None:
-    one = held(net(), teacher=Own(cut), every=1, lookahead=lookahead)
+@pytest.mark.parametrize("how", [{}, {"lookahead": True}, {"deeper": True}])
+def test_weights_without_a_graph_are_told(cut, how: dict[str, bool]) -> None:
+    one = held(net(), teacher=Own(cut), every=1, **how)
     with pytest.raises(UsageError, match=r"do not depend on its parameters.*detach\(\)"):
         one.step(X, Y)
 

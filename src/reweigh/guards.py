@@ -1,7 +1,7 @@
 """Checks that stop a run before it is ruined, naming the tensor and the samples."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -59,11 +59,21 @@ def check_weights(weights: Weights, n: int) -> None:
 def check_depends_on_parameters(weights: Weights) -> None:
     """Refuse weights that no gradient could go through, where a teacher is to learn."""
     if not weights.requires_grad:
-        raise UsageError(
-            "the teacher's weights do not depend on its parameters, so it cannot learn: forward() must "
-            "give them with their graph, without detach(), .data, .item(), numpy or no_grad on the way; "
-            "of a teacher that should not learn set meta_learned = False"
-        )
+        raise _no_graph()
+
+
+def check_reaches_parameters(gradients: Sequence[Tensor | None]) -> None:
+    """The same where the student's loss is differentiated by ω itself: some gradient must arrive."""
+    if all(g is None for g in gradients):
+        raise _no_graph()
+
+
+def _no_graph() -> UsageError:
+    return UsageError(
+        "the teacher's weights do not depend on its parameters, so it cannot learn: forward() must "
+        "give them with their graph, without detach(), .data, .item(), numpy or no_grad on the way; "
+        "of a teacher that should not learn set meta_learned = False"
+    )
 
 
 def check_meta_gradient(names: Iterable[str], values: Iterable[Tensor]) -> None:

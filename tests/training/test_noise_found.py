@@ -23,7 +23,10 @@ def test_auroc_is_known_where_weights_are(tmp_path: Path) -> None:
 def test_weights_that_are_all_alike_find_nothing(tmp_path: Path) -> None:
     store = WeightStore(tmp_path, 6)
     store.begin(0)
-    store.put(torch.arange(6), torch.ones(6))
+    n = 109  # a batch's size at which 1/n · n is not 1
+    store.put(torch.arange(3), torch.ones(3))
+    store.put(torch.arange(3, 6), torch.ones(3) / n * n)
+    assert float(torch.ones(()) / n * n) != 1
     store.end()
     assert _auroc(store, torch.tensor([True, True, True, False, False, False])) is None
 

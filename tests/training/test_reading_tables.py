@@ -1,9 +1,11 @@
 """A folder of runs as tables: what may stand side by side, what is called how, what is missing."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from reweigh.config import RunConfig, to_toml
 from reweigh.errors import DataError
@@ -85,6 +87,55 @@ def test_what_all_begin_from_stands_in_the_table_of_those_that_do(tmp_path: Path
     assert [(row["method"], row["cost"]) for row in table.rows] == [
         ("pretrained", None), ("uniform", 1),
     ]  # fmt: skip
+
+
+def test_what_all_begin_from_is_not_averaged_over_different_settings(tmp_path: Path) -> None:
+    put(tmp_path, "pretrained_s0_a", method={"name": "uniform"}, training={"epochs": 9})
+    put(tmp_path, "pretrained_s0_b", method={"name": "uniform"}, training={"epochs": 3})
+    put(tmp_path, "uniform_s0_c", method={"name": "uniform"}, training={"epochs": 1})
+    (table,) = read_tables(tmp_path)
+    names = [row["method"] for row in table.rows]
+    assert sorted(names) == ["pretrained (epochs=3)", "pretrained (epochs=9)", "uniform"]
+
+
+def test_rows_that_begin_from_different_runs_are_told_apart(tmp_path: Path) -> None:
+    put(tmp_path, "tf_s0_a", method=deep(teacher_from="/runs/a_s0_01234567"))
+    put(tmp_path, "tf_s1_b", method=deep(teacher_from="/runs/a_s1_89abcdef"), seed=1)
+    put(tmp_path, "tf_s0_c", method=deep(teacher_from="/runs/b_s0_01234567"))
+    (table,) = read_tables(tmp_path)
+    assert [(row["method"], row["seed"]) for row in table.rows] == [
+        ("tf (teacher_from=a)", 0), ("tf (teacher_from=a)", 1), ("tf (teacher_from=b)", 0),
+    ]  # fmt: skip
+
+
+def test_a_run_without_settings_is_named_and_not_shown(tmp_path: Path) -> None:
+    put(tmp_path, "uniform_s0_a", method={"name": "uniform"})
+    put(tmp_path, "deep_s0_b", method=deep())
+    (tmp_path / "deep_s0_b/config.toml").unlink()
+    (table,) = read_tables(tmp_path)
+    assert [row["method"] for row in table.rows] == ["uniform"]
+    assert table.failures == {"deep_s0_b": "no config.toml"}
+
+
+def test_runs_of_one_seed_on_different_data_are_cautioned_of(tmp_path: Path) -> None:
+    for name, data in (("uniform_s0_a", "aaa"), ("deep_s0_b", "bbb")):
+        put(tmp_path, name, method={"name": name.partition("_")[0]})
+        file = tmp_path / name / "result.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"fingerprint": data}))
+    (table,) = read_tables(tmp_path)
+    assert "runs of seed 0 learned from different data" in table.markdown()
+    assert "different data" in str(table.table().caption)
+
+
+def test_whatever_stands_in_a_reason_is_shown_as_it_is(tmp_path: Path) -> None:
+    put(tmp_path, "uniform_s0_a", method={"name": "uniform"})
+    put(tmp_path, "deep_s0_b", "failed", method=deep())
+    reason = json.dumps({"status": "failed", "reason": "KeyError: no file [/data/x] [bold]y"})
+    (tmp_path / "deep_s0_b/status.json").write_text(reason)
+    (table,) = read_tables(tmp_path)
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(table.table())
+    assert "KeyError: no file [/data/x] [bold]y" in console.export_text()
 
 
 def test_a_folder_without_finished_runs_is_refused(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Audit:
     class_names: tuple[str, ...]
     samples: Samples
     true_labels: NDArray[np.int64] | None
-    weight: NDArray[np.float32]  # (n,), mean of the last epochs, 1 on average; NaN without
+    weight: NDArray[np.float32]  # (n,), mean of the last epochs; NaN without
     quality: NDArray[np.float32]  # (n,)
     predicted: NDArray[np.int64]  # (n,)
     is_issue: NDArray[np.bool_]  # (n,)
@@ -170,9 +170,22 @@ def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[n
     if not isinstance(config.method, OwnConfig):
         size = len(method_for(config.method).problem(problem).train)
         return last_weights(WeightStore(folder / "weights", size), n)
-    ids = read_npz(folder / "samples.npz")["ids"]
-    same = np.array_equal(ids[:n], problem.train.ids)
-    return last_weights(WeightStore(folder / "weights", len(ids)), n) if same else None
+    kept = read_npz(folder / "samples.npz")
+    found = last_weights(WeightStore(folder / "weights", len(kept["ids"])), len(kept["ids"]))
+    if found is None:
+        return None
+    doubtful = ~kept["trusted"]  # a trusted sample's id may be another's
+    return _by_id(found[:, doubtful], kept["ids"][doubtful], problem.train.ids)
+
+
+def _by_id(
+    weights: NDArray[np.float32], have: NDArray[np.int64], want: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """The columns of the samples `want`; NaN for those that a method left out."""
+    places = {int(one): place for place, one in enumerate(have)}
+    of = np.array([places.get(int(one), len(have)) for one in want])  # (n,)
+    nobody = np.full((len(weights), 1), np.nan, np.float32)
+    return np.hstack([weights, nobody])[:, of]
 
 
 def last_weights(store: WeightStore, size: int) -> NDArray[np.float32] | None:

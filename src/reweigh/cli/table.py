@@ -21,7 +21,7 @@ def table(
     """Show what a comparison has found so far, without running anything.
 
     Runs with other data, noise, students or schedules stand in tables of
-    their own; runs that failed or have not finished are named.
+    their own; runs that failed on the way or have not finished are named.
 
     [bold]Example[/bold]
 

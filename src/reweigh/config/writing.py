@@ -83,8 +83,11 @@ def defining(toml: str) -> dict[str, Any]:
     """The settings that `experiment` is the hash of."""
     values = _with_effect(tomllib.loads(toml))
     values.pop("seed", None)
-    for section, key in _ORIGINS.items():  # these folders have a seed of their own
-        values[section] = {k: v for k, v in values.get(section, {}).items() if k != key}
+    for section, key in _ORIGINS.items():
+        if key in values.get(section, {}):
+            name = PurePath(values[section][key]).name
+            seedless = name.rpartition("_s")[0] or name  # ROW_sSEED_ID has a seed of its own
+            values[section] = values[section] | {key: seedless}
     return values
 
 

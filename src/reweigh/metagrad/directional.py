@@ -19,6 +19,7 @@ import torch.autograd.forward_ad as dual
 from torch import Tensor
 
 from reweigh.distributed.buckets import arriving, summed
+from reweigh.guards import check_reaches_parameters
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Graph, Pass, leaves_of
@@ -110,11 +111,15 @@ class Derivatives:
                 [u[name] for name in names],
                 retain_graph=keep,
                 allow_unused=True,
-                materialize_grads=True,
             )
+        if self.deeper:
+            check_reaches_parameters(found[: len(graph.levers)])
+        found = [
+            torch.zeros_like(i) if d is None else d for i, d in zip(inputs, found, strict=True)
+        ]
         levers, theta = found[: len(graph.levers)], found[len(graph.levers) :]
         moved = whole(dict(zip(graph.theta, theta, strict=True))) if want_theta else None
-        return Pulled(list(levers), moved)
+        return Pulled(levers, moved)
 
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""

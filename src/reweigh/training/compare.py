@@ -24,13 +24,14 @@ from reweigh.errors import (
     UnwritableError,
     UsageError,
 )
+from reweigh.own_code import named_in
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, read_record, read_status
-from reweigh.training.same_data import refuse_other_data
+from reweigh.training.same_data import refuse_changed
 from reweigh.training.tasks import forget_problems
 
 Named = tuple[str, Settings]
@@ -59,7 +60,7 @@ def compare(
     folder.mkdir(parents=True, exist_ok=True)
     pending = [(name, c) for name, c in runs if not _is_done(_home(folder, name, c))]
     if cluster is None:  # its workers read data of their own
-        refuse_other_data((c, _home(folder, n, c)) for n, c in runs if (n, c) not in pending)
+        refuse_changed((c, _home(folder, n, c)) for n, c in runs if (n, c) not in pending)
     progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")
     failures: dict[str, ReweighError] = {}
     with _stoppable(folder) as stop:
@@ -196,6 +197,10 @@ def _one(name: str, config: Settings, folder: Path, progress: Progress, stop: Pa
             signals.check()
             _begin_or_go_on(config, _home(folder, name, config), progress)
     except (ReweighError, RuntimeError, MemoryError, OSError, ValueError) as error:
+        return name, config, failure(error)
+    except Exception as error:  # the user's code may raise anything
+        if not named_in(config):
+            raise
         return name, config, failure(error)
     return name, config, None
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
@@ -43,13 +44,14 @@ class Comparison:
         """For a terminal: errors in percent or BLEU, cost in units of plain training."""
         what = "BLEU" if _bleu(self.rows) else "test error, %"
         where = f"{self.folder}: {self.terms}" if self.terms else f"{self.folder}"
-        table = Table(title=f"{what} ({where})", caption=self._caption())
+        caption = "; ".join(word for word in (self._caption(), _other_data(self.rows)) if word)
+        table = Table(title=escape(f"{what} ({where})"), caption=escape(caption) or None)
         for name in self._heads():
             table.add_column(name, justify="left" if name == "method" else "right")
         for line in self._lines():
-            table.add_row(*line)
+            table.add_row(*map(escape, line))
         for name, why in self.failures.items():
-            table.add_row(name, "–", why)
+            table.add_row(escape(name), "–", escape(why))
         return table
 
     def markdown(self) -> str:
@@ -66,7 +68,8 @@ class Comparison:
     def _below(self) -> list[str]:
         """What a reader must know of the figures."""
         missing = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
-        return [word for word in (self._caption(), missing and f"Missing: {missing}") if word]
+        words = (self._caption(), missing and f"Missing: {missing}", _other_data(self.rows))
+        return [word for word in words if word]
 
     def _heads(self) -> list[str]:
         return [name for name, _ in self._columns()]
@@ -95,6 +98,19 @@ class Comparison:
             signature = self.rows[0]["signature"]
             words.insert(0, f"BLEU as multi-bleu.perl, in brackets detokenised ({signature})")
         return "; ".join(words) or None
+
+
+def _other_data(rows: Sequence[Row]) -> str:
+    """Seeds whose runs do not compare: what their settings name has changed between them."""
+    kept = {(row["seed"], row["fingerprint"]) for row in rows if row.get("fingerprint")}
+    seeds = [seed for seed, _ in kept]
+    twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
+    told = ", ".join(map(str, twice))
+    return (
+        f"Caution: runs of seed {told} learned from different data, and do not compare"
+        if told
+        else ""
+    )
 
 
 def _budget(settings: dict[str, Any]) -> str | None:

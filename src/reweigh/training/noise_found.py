@@ -6,6 +6,9 @@ from torch import Tensor
 
 from reweigh.training.weight_store import WeightStore
 
+_ROUNDING = 1e-5
+"""Weights are kept times the batch's size, in float32."""
+
 
 def noise_auroc(store: WeightStore | None, right: Tensor | None, n: int) -> float | None:
     """Probability that a right sample outweighs a wrong one, of those that the last epoch showed.
@@ -18,6 +21,6 @@ def noise_auroc(store: WeightStore | None, right: Tensor | None, n: int) -> floa
     truth, weights = right.cpu().numpy()[:n], np.asarray(store.epoch(store.epochs()[-1]))[:n]
     seen = ~np.isnan(weights)
     truth, weights = truth[seen], weights[seen]
-    if truth.all() or not truth.any() or (weights == weights[0]).all():
+    if truth.all() or not truth.any() or np.ptp(weights) <= _ROUNDING * np.abs(weights).max():
         return None
     return float(roc_auc_score(truth, weights))

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
+from reweigh.clusters.workers import failure
 from reweigh.config import Settings, run_id
 from reweigh.errors import ReweighError
+from reweigh.own_code import named_in
 from reweigh.training.rehearsal import rehearse
 
 
@@ -19,7 +22,7 @@ class PlannedRow:
     seeds: list[int]
     run_ids: list[str]
     seconds: float | None
-    """Of all its runs: their steps, without updates of the teacher; None where it cannot be run."""
+    """Processor time of all its runs' steps, nothing else; None where it cannot be run."""
     why: str = ""
     """Why it cannot be run."""
 
@@ -47,10 +50,13 @@ class Plan:
     def table(self) -> Table:
         """For people."""
         total = sum(row.seconds or 0 for row in self.rows) / 60
-        caption = f"about {total:.1f} min on one process, beside updates of teachers and evaluation"
+        caption = (
+            f"about {total:.1f} min of a processor for the steps alone: updates of teachers, trial "
+            "trainings (l2t-data, gold-loss-correction) and evaluations come on top"
+        )
         table = Table("method", "seeds", "ids", "takes", title="dry run", caption=caption)
         for row in self.rows:
-            table.add_row(*row.cells())
+            table.add_row(*map(escape, row.cells()))
         return table
 
 
@@ -71,6 +77,10 @@ def _seconds(config: Settings) -> float | ReweighError:
         return rehearse(_from_scratch(config)).seconds
     except ReweighError as error:
         return error
+    except Exception as error:  # the user's code may raise anything
+        if not named_in(config):
+            raise
+        return failure(error)
 
 
 def _planned(name: str, configs: list[Settings], found: float | ReweighError) -> PlannedRow:

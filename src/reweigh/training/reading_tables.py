@@ -50,11 +50,12 @@ class _Run:
 def read_tables(folder: Path) -> list[Comparison]:
     """The tables of what is finished in a folder, and what is missing from them."""
     runs = [_read(file.parent) for file in sorted(folder.glob("*/status.json"))]
-    if not any(run.done for run in runs):
+    if not any(run.done and run.settings for run in runs):
         raise DataError(_nothing_in(folder))
-    groups = _on_the_same_terms(runs)
+    groups = _on_the_same_terms([run for run in runs if run.settings])
     words = differences([group[0].terms for group in groups])
-    return [_table(g, folder, w) for g, w in zip(groups, words, strict=True)]
+    lost = {run.home.name: "no config.toml" for run in runs if not run.settings}
+    return [_table(g, folder, w, lost) for g, w in zip(groups, words, strict=True)]
 
 
 def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
@@ -79,12 +80,13 @@ def _on_the_same_terms(runs: Sequence[_Run]) -> list[list[_Run]]:
     return [group + origins for group in groups] or [origins]
 
 
-def _table(runs: Sequence[_Run], folder: Path, terms: str) -> Comparison:
-    names = told_apart([run.name for run in runs], [run.method for run in runs])
+def _table(runs: Sequence[_Run], folder: Path, terms: str, lost: Mapping[str, str]) -> Comparison:
+    own = [run.settings if run.name == PRETRAINED else run.method for run in runs]
+    names = told_apart([run.name for run in runs], own)
     order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
     rows = [row_of(r.home, n, r.method) for r, n in zip(runs, names, strict=True) if r.done]
     rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
-    return Comparison(with_cost(rows), _missing(runs), folder, terms)
+    return Comparison(with_cost(rows), _missing(runs) | dict(lost), folder, terms)
 
 
 def _missing(runs: Iterable[_Run]) -> dict[str, str]:

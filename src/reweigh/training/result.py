@@ -27,6 +27,8 @@ class RunResult(ABC):
     parameters: int
     fingerprint: str = field(default="", kw_only=True)
     """Of the data that it learned from; empty where nobody took it."""
+    code: str = field(default="", kw_only=True)
+    """A fingerprint of the modules of the user's own that it was made with; empty without such."""
 
     def kept(self) -> dict[str, Any]:
         """What is written to the run's folder."""

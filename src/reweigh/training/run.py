@@ -14,6 +14,7 @@ from reweigh.distributed.group import any_of, from_first, rank, together
 from reweigh.distributed.launch import joined, lost_told
 from reweigh.errors import DivergedError, InterruptedRun, UsageError
 from reweigh.methods import AnyProblem, method_for
+from reweigh.own_code import code_of
 from reweigh.replacing import write_atomically
 from reweigh.training.checkpoint import packed
 from reweigh.training.generators import seeded
@@ -24,6 +25,7 @@ from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
 from reweigh.training.run_folder import RunFolder, read_record, read_status
+from reweigh.training.same_data import fingerprint
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
@@ -152,6 +154,7 @@ def _train(
     if keeper.in_trials:
         method.prepare(trials)
     shop = Workshop(config, problem, method, start)
+    code = code_of(config)  # as it was when the run began
     weighs = shop.reweigher.teacher is not None
     _note_few_lessons(shop, progress)
     kind = SharedWeights if together() else WeightStore
@@ -167,14 +170,19 @@ def _train(
     loop = Loop(shop, store, progress, tell, keeper.save, home.log)
     keeper.restore(loop)
     loop.run()
-    result = _result(config, problem, home, loop, trials.seconds)
+    result = _result(config, problem, home, loop, trials.seconds, code)
     if rank() == 0:
         write_atomically(home.path / RESULT, json.dumps(result.kept(), indent=2) + "\n")
     return result
 
 
 def _result(
-    config: Settings, problem: AnyProblem, home: RunFolder, loop: Loop, spent: float
+    config: Settings,
+    problem: AnyProblem,
+    home: RunFolder,
+    loop: Loop,
+    spent: float,
+    code: str,
 ) -> RunResult:
     """The test set is looked at here, once for the last epoch and once for the best by trusted."""
     shop, task, student = loop.shop, loop.shop.task, loop.shop.student
@@ -196,7 +204,8 @@ def _result(
         "steps": shop.steps,
         "train_seconds": loop.seconds + spent,
         "parameters": sum(p.numel() for p in student.parameters()),
-        "fingerprint": problem.record.get("fingerprint", ""),
+        "fingerprint": fingerprint(problem),
+        "code": code,
     }
     return task.result(common, last, task.score(), trusted)
 

@@ -1,6 +1,7 @@
-"""Finished runs stand in a table beside new ones only if both learned from the same data.
+"""Finished runs stand in a table beside new ones only if both learned from the same data, by the same code.
 
-A run is known by its settings, and settings name files: what is in them may have changed since.
+A run is known by its settings, and settings name files and modules: what is in them may have
+changed since.
 """
 
 from collections.abc import Iterable
@@ -8,18 +9,36 @@ from pathlib import Path
 
 from reweigh.config import Settings
 from reweigh.errors import UsageError
+from reweigh.methods import AnyProblem
+from reweigh.own_code import code_of, named_in
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_record
 from reweigh.training.tasks import forget_problems, prepared
 
 
-def refuse_other_data(finished: Iterable[tuple[Settings, Path]]) -> None:
-    """Nothing is run, and nothing lost, where the settings give other data than they gave then."""
+def fingerprint(problem: AnyProblem) -> str:
+    """Of all that is in the data; empty where nobody took it."""
+    record = problem.record
+    return str(record.get("fingerprint") or record.get("content") or "")
+
+
+def refuse_changed(finished: Iterable[tuple[Settings, Path]]) -> None:
+    """Nothing is run, and nothing lost, where the settings mean something else than they did then."""
     forget_problems()
     for config, home in sorted(finished, key=lambda run: run[0].seed):  # each seed is read once
-        kept = read_record(home / RESULT).get("fingerprint")
-        if kept and kept != prepared(config).record.get("fingerprint"):
-            raise UsageError(
-                f"{home} was trained on other data than {config.data.name} and its settings give now, "
-                "and would not compare with new runs: restore the data, or give --out a new folder."
+        kept = read_record(home / RESULT)
+        if kept.get("fingerprint") and kept["fingerprint"] != fingerprint(prepared(config)):
+            raise _changed(
+                home, f"trained on other data than {config.data.name} and its settings give"
             )
+        if kept.get("code") and kept["code"] != code_of(config):
+            raise _changed(
+                home, f"made with another version of {' or '.join(named_in(config))} than is here"
+            )
+
+
+def _changed(home: Path, how: str) -> UsageError:
+    return UsageError(
+        f"{home} was {how} now, and would not compare with new runs: restore it, or give --out a new "
+        "folder."
+    )
