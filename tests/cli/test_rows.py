@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.training.small import TINY
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
@@ -24,8 +25,9 @@ def compare(*arguments: str) -> str:
 
 def planned(*arguments: str) -> dict[str, str]:
     """The first run's id of each row."""
-    runs = json.loads(compare(*arguments, "--seeds", "1", "--dry-run", "--json"))["runs"]
-    return {run["method"]: run["run_id"] for run in runs}
+    quick = [part for text in TINY for part in ("--set", text)]
+    found = json.loads(compare(*arguments, *quick, "--seeds", "1", "--dry-run", "--json"))
+    return {row["method"]: row["run_ids"][0] for row in found["rows"]}
 
 
 @pytest.fixture
