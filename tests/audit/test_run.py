@@ -46,6 +46,15 @@ def test_a_run_of_before_trusted_samples_were_marked_is_audited(run: Path, tmp_p
     np.testing.assert_array_equal(audit_run(copy).quality, audit_run(run).quality)
 
 
+def test_a_long_tail_among_balanced_trusted_samples_is_cautioned_of(
+    run: Path, tmp_path: Path
+) -> None:
+    tail = ("data.train_limit=600", "data.imbalance=30", "data.noise=none")
+    words = audit_run(finished_run(tmp_path / "run", *tail)).cautions
+    assert any("right labels of common classes may look wrong" in word for word in words)
+    assert not any("common classes" in word for word in audit_run(run).cautions)
+
+
 def test_data_that_changed_is_refused(run: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     config = (copy / "config.toml").read_text()

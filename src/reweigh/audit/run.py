@@ -1,5 +1,6 @@
 """The audit of a finished run: its weights, its student and its data, read from its folder."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
 from reweigh.training.tasks import prepared
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.whereabouts import with_data_found
+
+UNEVEN = 10
+"""Classes that are this much more frequent than others, by what the trusted samples say. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,25 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
         not_judged={"trusted": len(problem.trusted), "test": len(problem.test)},
-        cautions=problem.cautions,
+        cautions=(*problem.cautions, *_uneven(problem)),
     )
+
+
+def _uneven(problem: Problem) -> Iterator[str]:
+    """Whether the training set is a long tail where the trusted samples are none."""
+    K = len(problem.class_names)
+    given, trusted = (np.bincount(s.labels, minlength=K) for s in (problem.train, problem.trusted))
+    both = (given > 0) & (trusted > 0)
+    if not both.any():
+        return
+    ratio = np.where(both, given / np.maximum(trusted, 1), np.nan)  # (K,)
+    most, least = int(np.nanargmax(ratio)), int(np.nanargmin(ratio))
+    if ratio[most] > UNEVEN * ratio[least]:
+        a, b = problem.class_names[most], problem.class_names[least]
+        yield (
+            f"{a!r} has {given[most]} training and {trusted[most]} trusted samples, {b!r} {given[least]} and "
+            f"{trusted[least]}: a teacher evens that out, and right labels of common classes may look wrong"
+        )
 
 
 def _config(folder: Path) -> RunConfig:
