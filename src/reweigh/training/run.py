@@ -20,6 +20,7 @@ from reweigh.training.checkpoint import packed
 from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
 from reweigh.training.loop import EpochReport, Loop
+from reweigh.training.memory import keep_freed_memory
 from reweigh.training.noise_found import noise_auroc
 from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
@@ -216,7 +217,8 @@ def read_result(config: Settings, folder: Path) -> RunResult:
 
 
 def set_up_torch(config: Settings) -> None:
-    """Threads and determinism, which decide over the last bits."""
+    """Threads and determinism, which decide over the last bits, and memory, which does not."""
+    keep_freed_memory()
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     torch.use_deterministic_algorithms(config.deterministic)
