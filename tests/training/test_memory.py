@@ -26,7 +26,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def faults(how: str, **environment: str) -> int:
     done = subprocess.run(
         [sys.executable, "-c", COUNT, how],
-        capture_output=True, text=True, check=True, env={"PATH": "", **environment},
+        capture_output=True, text=True, check=True, env={"OMP_NUM_THREADS": "1", **environment},
     )  # fmt: skip
     return int(done.stdout)
 
@@ -34,6 +34,7 @@ def faults(how: str, **environment: str) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
 def test_steps_do_not_ask_for_the_same_pages_again() -> None:
     given, kept = faults("given"), faults("kept")
-    assert given > 5_000  # else there is nothing to save here
+    if given < 5_000:
+        pytest.skip(f"nothing to save: {given} page faults in five steps (large pages?)")
     assert kept < given / 10
     assert faults("kept", MALLOC_ARENA_MAX="4") > given / 2  # the user's own settings stand
