@@ -37,4 +37,4 @@ def test_steps_do_not_ask_for_the_same_pages_again() -> None:
     if given < 5_000:
         pytest.skip(f"nothing to save: {given} page faults in five steps (large pages?)")
     assert kept < given / 10
-    assert faults("kept", MALLOC_ARENA_MAX="4") > given / 2  # the user's own settings stand
+    assert faults("kept", MALLOC_ARENA_MAX="4") > given / 5  # the user's own settings stand
