@@ -13,7 +13,7 @@ from reweigh.paper.plan import Named, Place, runs_of
 from reweigh.training.comparison import ON_TRUSTED, spread
 from reweigh.training.measures import BLEU, ERROR
 from reweigh.training.result import RESULT
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_folder import is_done
 from reweigh.training.written_tables import latex, markdown
 
 Found = dict[str, Any]
@@ -199,8 +199,7 @@ def _finished(cell: Cell, seed: int, place: Place) -> list[Found]:
 
 def _read(place: Place, run: Named) -> Found | None:
     home = place.home(*run)
-    done = read_status(home) == "done" and (home / RESULT).is_file()
-    return json.loads((home / RESULT).read_text()) if done else None
+    return json.loads((home / RESULT).read_text()) if is_done(home) else None
 
 
 def _seconds(cell: Cell, seeds: int, place: Place) -> dict[int, float]:

@@ -30,7 +30,7 @@ from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import RunFolder, read_record, read_status
+from reweigh.training.run_folder import RunFolder, is_done, read_record, read_status
 from reweigh.training.same_data import refuse_changed
 from reweigh.training.tasks import forget_problems
 
@@ -58,10 +58,12 @@ def compare(
     if (folder / "config.toml").is_file():
         raise UsageError(f"{folder} is a run's own folder; give --out another one for the table.")
     folder.mkdir(parents=True, exist_ok=True)
-    pending = [(name, c) for name, c in runs if not _is_done(_home(folder, name, c))]
+    homes = [_home(folder, name, config) for name, config in runs]
+    done = [is_done(home) for home in homes]
     if cluster is None:  # its workers read data of their own
-        refuse_changed((c, _home(folder, n, c)) for n, c in runs if (n, c) not in pending)
-    progress.note(f"{len(runs)} runs, {len(runs) - len(pending)} of them done before")
+        refuse_changed((c, h) for (_, c), h, d in zip(runs, homes, done, strict=True) if d)
+    pending = [run for run, d in zip(runs, done, strict=True) if not d]
+    progress.note(f"{len(runs)} runs, {sum(done)} of them done before")
     failures: dict[str, ReweighError] = {}
     with _stoppable(folder) as stop:
         for stage in _stages(pending):
@@ -71,7 +73,7 @@ def compare(
                 _tell(name, config, folder, progress, why)
     if any(isinstance(why, InterruptedRun) for why in failures.values()):
         raise _stopped(folder)
-    rows = [_row(name, folder, c) for name, c in runs if _is_done(_home(folder, name, c))]
+    rows = [_row(name, folder, c) for name, c in runs if is_done(_home(folder, name, c))]
     if failures and not rows:
         raise next(iter(failures.values()))
     return Comparison(with_cost(rows), {n: str(why) for n, why in failures.items()}, folder)
@@ -231,10 +233,6 @@ def _clear(home: Path) -> None:
 
 def _home(folder: Path, name: str, config: Settings) -> Path:
     return folder / folder_name(name, config)
-
-
-def _is_done(home: Path) -> bool:
-    return read_status(home) == "done" and (home / RESULT).is_file()
 
 
 def _row(name: str, folder: Path, config: Settings) -> Row:

@@ -4,6 +4,7 @@ All its rows have the same terms: data, noise, student and schedule.
 """
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -103,9 +104,8 @@ class Comparison:
 def _other_data(rows: Sequence[Row]) -> str:
     """Seeds whose runs do not compare: what their settings name has changed between them."""
     kept = {(row["seed"], row["fingerprint"]) for row in rows if row.get("fingerprint")}
-    seeds = [seed for seed, _ in kept]
-    twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
-    told = ", ".join(map(str, twice))
+    times = Counter(seed for seed, _ in kept)
+    told = ", ".join(str(seed) for seed in sorted(times) if times[seed] > 1)
     return (
         f"Caution: runs of seed {told} learned from different data, and do not compare"
         if told

@@ -15,7 +15,7 @@ from reweigh.config.writing import defining
 from reweigh.errors import DataError
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.result import RESULT
-from reweigh.training.run_folder import read_record
+from reweigh.training.run_folder import is_done, read_record
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,14 @@ class _Run:
     """What is said in a run's folder."""
 
     home: Path
-    status: dict[str, Any]
+    done: bool
+    """Whether it has come to something."""
     settings: dict[str, Any]
 
     @property
     def name(self) -> str:
         """Its row: a comparison names its folders ROW_sSEED_ID, others are called as they like."""
         return self.home.name.rpartition("_s")[0] or self.home.name
-
-    @property
-    def done(self) -> bool:
-        """Whether it has come to something."""
-        return self.status.get("status") == "done" and (self.home / RESULT).is_file()
 
     @property
     def method(self) -> dict[str, Any]:
@@ -66,7 +62,7 @@ def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
 def _read(home: Path) -> _Run:
     file = home / "config.toml"
     settings = defining(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return _Run(home, read_record(home / "status.json"), settings)
+    return _Run(home, is_done(home), settings)
 
 
 def _on_the_same_terms(runs: Sequence[_Run]) -> list[list[_Run]]:
@@ -91,10 +87,11 @@ def _table(runs: Sequence[_Run], folder: Path, terms: str, lost: Mapping[str, st
 
 def _missing(runs: Iterable[_Run]) -> dict[str, str]:
     """Runs that the table should have: a mean over those that survived is another figure."""
-    return {run.home.name: _why(run.status) for run in runs if not run.done}
+    return {run.home.name: _why(run.home) for run in runs if not run.done}
 
 
-def _why(status: Mapping[str, Any]) -> str:
+def _why(home: Path) -> str:
+    status = read_record(home / "status.json")
     failed = status.get("status") == "failed"
     return str(status.get("reason") or "failed") if failed else "not finished"
 

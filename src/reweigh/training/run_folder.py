@@ -42,6 +42,7 @@ from reweigh.errors import (
 )
 from reweigh.replacing import replacing, write_atomically
 from reweigh.training.environment import environment
+from reweigh.training.result import RESULT
 
 Status = Literal["running", "done", "interrupted", "failed"]
 _DISK = {
@@ -186,6 +187,11 @@ def read_status(path: Path) -> str | None:
     """The status word of a run folder, or None where there is no run."""
     file = path / "status.json"
     return str(read_record(file).get("status")) if file.is_file() else None
+
+
+def is_done(path: Path) -> bool:
+    """Whether the run in a folder has come to something."""
+    return read_status(path) == "done" and (path / RESULT).is_file()
 
 
 def read_record(file: Path) -> dict[str, Any]:
