@@ -22,6 +22,7 @@ from reweigh.errors import DataError, UsageError
 from reweigh.methods import AnyProblem, method_for
 from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
 from reweigh.training.tasks import prepared
+from reweigh.training.tasks.base import fingerprint
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.whereabouts import with_data_found
 
@@ -167,7 +168,7 @@ def _config(folder: Path) -> RunConfig:
 def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
     """The data must still be what the run was trained on, or every row would be about another."""
     kept = read_npz(folder / "samples.npz")
-    now = {"fingerprint": np.array(problem.record.get("fingerprint", ""))}
+    now = {"fingerprint": np.array(fingerprint(problem))}
     if not isinstance(config.method, OwnConfig):
         train = method_for(config.method).problem(problem).train
         now |= {"ids": train.ids, "labels": train.labels}

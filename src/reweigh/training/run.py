@@ -26,10 +26,10 @@ from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
 from reweigh.training.run_folder import RunFolder, read_record, read_status
-from reweigh.training.same_data import fingerprint
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
+from reweigh.training.tasks.base import fingerprint
 from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.whereabouts import with_data_found

@@ -9,17 +9,11 @@ from pathlib import Path
 
 from reweigh.config import Settings
 from reweigh.errors import UsageError
-from reweigh.methods import AnyProblem
 from reweigh.own_code import code_of, named_in
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_record
 from reweigh.training.tasks import forget_problems, prepared
-
-
-def fingerprint(problem: AnyProblem) -> str:
-    """Of all that is in the data; empty where nobody took it."""
-    record = problem.record
-    return str(record.get("fingerprint") or record.get("content") or "")
+from reweigh.training.tasks.base import fingerprint
 
 
 def refuse_changed(finished: Iterable[tuple[Settings, Path]]) -> None:

@@ -136,6 +136,12 @@ class Task(ABC):
         """Samples in each part, by its name."""
 
 
+def fingerprint(problem: AnyProblem) -> str:
+    """Of all that is in the data; empty where nobody took it."""
+    record = problem.record
+    return str(record.get("fingerprint") or record.get("content") or "")
+
+
 def trusted_ones(size: int, mixed_in: int) -> NDArray[np.bool_]:
     """Which of the samples that a method trains on are trusted ones, (N,): the last."""
     return np.arange(size) >= size - mixed_in

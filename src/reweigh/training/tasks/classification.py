@@ -24,7 +24,7 @@ from reweigh.training.inputs import Inputs
 from reweigh.training.pool import Pool, batches_of, order, pool, split, trusted_positions
 from reweigh.training.problem import data_spec
 from reweigh.training.result import ErrorResult
-from reweigh.training.tasks.base import Standing, Task, trusted_ones
+from reweigh.training.tasks.base import Standing, Task, fingerprint, trusted_ones
 from reweigh.typing import Batch
 
 Forward = Callable[[nn.Module, Tensor], Tensor]
@@ -75,7 +75,7 @@ class Classification(Task):
             labels=chosen.train.labels,
             true_labels=true,
             trusted=trusted_ones(len(chosen.train), chosen.mixed_in),
-            fingerprint=np.array(problem.record.get("fingerprint", "")),
+            fingerprint=np.array(fingerprint(problem)),
             class_names=np.array(list(problem.class_names)),
         )
 
