@@ -69,6 +69,18 @@ def test_relative_data_is_found_from_elsewhere_and_changed_rows_are_refused(
         audit_run(home)
 
 
+def test_a_noise_matrix_is_found_from_elsewhere(home: Path, tmp_path: Path) -> None:
+    np.savetxt(home.parent / "C.csv", [[0.8, 0.2], [0.1, 0.9]], delimiter=",")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home.parent)
+        planted = finished_run(
+            home.parent / "planted", *SETTINGS[::2], "data.noise=matrix:C.csv"
+        ).resolve()
+        patch.chdir(tmp_path)
+        _prepared.cache_clear()
+        audit_run(planted)
+
+
 def test_a_page_does_not_tell_where_a_run_began(home: Path) -> None:
     assert json.loads((home / "env.json").read_text())["folder"] == str(home.parent)
     page = render(read_report([home]))

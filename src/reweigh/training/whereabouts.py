@@ -8,6 +8,7 @@ from reweigh.data.catalogue import names, text_names
 from reweigh.training.run_folder import read_record
 
 _PATHS = ("name", "dir", "labels", "trusted", "drop")
+_MATRIX = "matrix:"  # what comes before a path in `noise`
 
 S = TypeVar("S", bound=Settings)
 
@@ -17,13 +18,17 @@ def with_data_found(config: S, folder: Path) -> S:
     began = read_record(folder / "env.json").get("folder")
     if not isinstance(began, str):
         return config
-    elsewhere = {
-        key: str(Path(began) / path)
-        for key in _PATHS
-        if isinstance(path := getattr(config.data, key, None), str)
-        and path not in (*names(), *text_names())
-        and not Path(path).exists()
-        and (Path(began) / path).exists()
-    }
+    paths = {key: getattr(config.data, key, None) for key in _PATHS}
+    elsewhere = {key: there for key, path in paths.items() if (there := _there(path, Path(began)))}
+    noise = config.data.noise.removeprefix(_MATRIX)
+    if noise != config.data.noise and (there := _there(noise, Path(began))):
+        elsewhere["noise"] = _MATRIX + there
     data = config.data.model_copy(update=elsewhere)
     return config.model_copy(update={"data": data}) if elsewhere else config
+
+
+def _there(path: str | None, began: Path) -> str | None:
+    """`path` below `began`, where that exists and `path` itself does not."""
+    if not isinstance(path, str) or path in (*names(), *text_names()) or Path(path).exists():
+        return None
+    return str(began / path) if (began / path).exists() else None
