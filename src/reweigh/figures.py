@@ -30,9 +30,8 @@ class Figures:
         return cls(torch.stack([one.sums for one in passes]).sum(0))
 
     def normaliser(self, kind: str) -> Tensor:
-        """What raw weights are divided by: Σ w, or n. A batch of all zeros keeps its zeros."""
-        weight = self.sums[1]
-        return self.sums[0] if kind == "count" else weight + (weight == 0).to(weight.dtype)
+        """What raw weights are divided by: Σ w, or n."""
+        return divisor(self.sums[0 if kind == "count" else 1])
 
     @property
     def mean_loss(self) -> Tensor:
@@ -49,3 +48,8 @@ class Figures:
     def used(self) -> Tensor:
         """Samples that weighed anything, ()."""
         return self.sums[4]
+
+
+def divisor(whole: Tensor) -> Tensor:
+    """A sum as something to divide by: 1 for 0, so that a batch of all zeros keeps its zeros."""
+    return whole + (whole == 0).to(whole.dtype)

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from reweigh.distributed.group import gathered_objects, rank, together, total
 from reweigh.errors import DivergedError, NonFiniteSamples, UsageError
-from reweigh.figures import Figures
 from reweigh.seen import Seen
 from reweigh.typing import Losses, Weights
 
@@ -112,10 +111,9 @@ def in_trusted_batch() -> Iterator[None]:
         raise
 
 
-def warn_of_collapse(batch: Figures, limit: float) -> None:
-    """Say when a batch lives on a few samples only: effective sample size below `limit`·n."""
-    share = float(batch.effective_share)
-    if share < limit and rank() == 0:
+def warn_of_collapse(share: float, limit: float) -> None:
+    """Say that a batch lives on a few samples only: its effective sample size is below `limit`·n."""
+    if rank() == 0:
         log.warning(
             "weights have collapsed: the effective sample size is %.1f %% of the batch "
             "(warned below %.1f %%); lower the teacher's learning rate or trust more samples",

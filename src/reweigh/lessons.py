@@ -17,7 +17,6 @@ from reweigh.clock import Clock
 from reweigh.distributed.gathering import gathered_seen
 from reweigh.errors import CheckpointError, UsageError
 from reweigh.guards import check_meta_gradient
-from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
 from reweigh.metagrad.repeatable import check_repeatable, check_teacher_repeats
@@ -26,7 +25,7 @@ from reweigh.metagrad.window import pack, unpack
 from reweigh.moment import Moment, rng_unmoved
 from reweigh.seen import Seen
 from reweigh.student import Student
-from reweigh.teachers.base import Teacher, check_teacher, weigh
+from reweigh.teachers.base import Teacher, check_teacher, learned_by, objective, weigh
 from reweigh.trusted import Trusted, TrustedBatches
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 
@@ -35,30 +34,26 @@ LEARNING_RATE = 0.03
 
 
 class Lessons:
-    """The teacher with all that it learns by; without a teacher, or with one that does not learn,
-    there is no `engine`."""
+    """The teacher with all that it learns by; one that does not learn has no `engine`."""
 
     def __init__(
         self,
         student: Student,
-        student_optimizer: Optimizer,
         teacher: Teacher | None,
         clock: Clock,
+        engine: Engine | None,
         *,
         trusted: Trusted,
         trusted_loss: PerSampleLoss,
         every: int | None,
-        through: int,
-        trajectory: str,
         deeper: bool,
         lookahead: bool,
-        clip: Clip | None,
         optimizer: Optimizer | None,
     ) -> None:
         self.student, self.teacher, self.clock = student, teacher, clock
         self.every, self.deeper, self.lookahead = every, deeper, lookahead
         self._trusted_loss = trusted_loss
-        self.engine: Engine | None = None
+        self.engine = engine
         self.optimizer: Optimizer | None = None
         self._device = next(student.module.parameters()).device
         self._prepared = False
@@ -66,16 +61,11 @@ class Lessons:
             return
         check_teacher(teacher)
         teacher.to(self._device)
-        learned = [p for p in teacher.parameters() if p.requires_grad and teacher.meta_learned]
-        if learned or lookahead or teacher.follows_trusted:
+        if engine is not None or teacher.follows_trusted:
             self._trusted = TrustedBatches(trusted)
+        learned = learned_by(teacher)
         if lookahead and not learned and type(teacher).look_ahead is Teacher.look_ahead:
             raise UsageError("lookahead=True needs a teacher with parameters to learn")
-        if learned or lookahead:
-            self.engine = Engine(
-                student, student_optimizer, teacher, through=through, trajectory=trajectory,
-                deeper=deeper, clip=clip, trusted_loss=trusted_loss,
-            )  # fmt: skip
         if learned:
             self.optimizer = optimizer or torch.optim.Adam(learned, lr=LEARNING_RATE)
             _check_optimizer(self.optimizer, learned)
@@ -91,7 +81,8 @@ class Lessons:
             seen = self.student.peek(batch, self.clock.progress(), ids, moment)
             one = Pass(batch, moment, seen, self._first_weights(self.teacher, seen))
             check_repeatable(self.student, one)
-            self.engine.prepare(one)
+            looks_back = self.lookahead and self.optimizer is not None
+            self.engine.prepare(one, second=looks_back)
             if self.every is not None:  # a malformed trusted batch is found now, not at step K
                 with rng_unmoved(self.student.module):  # a loader draws when it starts
                     trusted = moved_to(self._trusted.peek(self.clock.updates), self._device)
@@ -100,7 +91,7 @@ class Lessons:
 
     def _first_weights(self, teacher: Teacher, seen: Seen) -> Weights | None:
         """Raw, (n,); None where the teacher gives the loss itself. One that learns says it twice."""
-        ask = partial(teacher.objective if self.deeper else partial(weigh, teacher), seen)
+        ask = partial(objective if self.deeper else weigh, teacher, seen)
         if self.optimizer is not None:
             said = check_teacher_repeats(self.student, ask)
             return None if self.deeper else said

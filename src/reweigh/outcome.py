@@ -24,7 +24,7 @@ class Outcome:
     figures: Figures
     """Sums over the whole pass."""
     taught: bool = False
-    """Whether the teacher learned after this step."""
+    """Whether the teacher learned, after this step or, by `lookahead`, before it."""
 
     @property
     def effective_share(self) -> float:

@@ -3,7 +3,7 @@ r"""One pass over a batch: the student looks, the teacher weighs, the loss is $\
 A pass that the teacher will go back over is recorded on the way.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import torch
@@ -18,7 +18,7 @@ from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.steps import Pass
 from reweigh.moment import Moment
 from reweigh.seen import Seen
-from reweigh.teachers.base import weigh
+from reweigh.teachers.base import objective, weigh
 from reweigh.typing import Batch, Weights
 from reweigh.under_way import StepUnderWay
 
@@ -46,24 +46,17 @@ class Passes:
         engine = self.lessons.recording
         if engine is not None and engine.trajectory == "kept":
             return self._kept(engine, batch, ids)
-        # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
-        one = self.forward(
-            batch, ids, engine.derivatives.kernels.first_order() if engine else nullcontext()
-        )
+        one = self.forward(batch, ids)
         with self.gradients.arriving() if self.step.complete else nullcontext():
             one.loss.backward(inputs=self._leaves() if self.lessons.deeper else None)
         return one
 
-    def forward(
-        self,
-        batch: Batch,
-        ids: Tensor | None,
-        kernels: AbstractContextManager[object] | None = None,
-    ) -> Weighed:
+    def forward(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward only: somebody else goes backward."""
         engine = self.lessons.recording
         moment = engine.begin() if engine is not None else None
-        with kernels or nullcontext():
+        # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
+        with engine.derivatives.kernels.first_order() if engine is not None else nullcontext():
             seen = self.student.look(batch, self.clock.progress(), ids)
         one = self._weighed(seen)
         if engine is not None and moment is not None:
@@ -109,7 +102,7 @@ class Passes:
         z = figures.normaliser(self.step.normalise).to(raw.dtype)
         weights = raw if self.step.passes > 1 else raw / z
         if self.lessons.deeper and self.teacher is not None:
-            return Weighed(seen, weights, self.teacher.objective(seen))
+            return Weighed(seen, weights, objective(self.teacher, seen))
         return Weighed(seen, weights, (weights.to(seen.losses.dtype) * seen.losses).sum())
 
     def _raw(self, seen: Seen) -> Weights:

@@ -29,10 +29,13 @@ from reweigh.metagrad.engine import Engine
 from reweigh.outcome import Outcome
 from reweigh.passes import Passes
 from reweigh.student import Student
-from reweigh.teachers.base import Teacher, weigh
+from reweigh.teachers.base import Teacher, learned_by, weigh
 from reweigh.trusted import Trusted
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, Weights
 from reweigh.under_way import StepUnderWay
+
+WATCHED = 20
+"""Steps between two looks at collapsed weights, where K is left to the loop."""
 
 
 class Reweigher:
@@ -68,7 +71,8 @@ class Reweigher:
         clip_norm: clip the student's gradient to this 2-norm, right before the optimizer steps.
         accumulate: passes per optimizer step; weights are normalised over all of them together.
         total_steps: the length of training, for the M_1 features.
-        collapse_below: warn when a batch's effective sample size falls below this share.
+        collapse_below: warn when a batch's effective sample size falls below this share: looked at
+            every K steps, told once until it is over.
     """
 
     def __init__(
@@ -94,13 +98,15 @@ class Reweigher:
     ) -> None:
         _check_parts(student, optimizer, teacher)
         B = (1 if every == 1 else 2) if through is None else through
-        _check_counts(every, 1 if lookahead else B, accumulate, total_steps)
+        B = 1 if lookahead else B  # through one virtual step, whatever was asked
+        _check_counts(every, B, accumulate, total_steps)
+        _check_lookahead(lookahead, every, accumulate)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
         self._loss_is_teachers = learned is not per_sample_loss
         self.student = Student(student, learned, teacher.taps if teacher else (), labels)
         self.optimizer, self.teacher = optimizer, teacher
         self.accumulate = accumulate
-        self.collapse_below = collapse_below
+        self.collapse_below, self._collapsed = collapse_below, False
         self.clip = Clip(clip_norm) if clip_norm is not None else None
         self.deeper = teacher is not None and (deeper or teacher.shapes_loss)
         if self.deeper and (accumulate > 1 or lookahead):
@@ -109,10 +115,17 @@ class Reweigher:
                 "the normaliser would depend on θ across passes"
             )
         self.clock = Clock(total_steps)
+        measure = trusted_loss or per_sample_loss
+        self.engine: Engine | None = None
+        """What differentiates through the student's steps; None where no teacher learns."""
+        if teacher is not None and (lookahead or learned_by(teacher)):
+            self.engine = Engine(
+                self.student, optimizer, teacher, through=B, trajectory=trajectory,
+                deeper=self.deeper, clip=self.clip, trusted_loss=measure,
+            )  # fmt: skip
         self.lessons = Lessons(
-            self.student, optimizer, teacher, self.clock, trusted=trusted,
-            trusted_loss=trusted_loss or per_sample_loss, every=every, through=B, trajectory=trajectory,
-            deeper=self.deeper, lookahead=lookahead, clip=self.clip, optimizer=teacher_optimizer,
+            self.student, teacher, self.clock, self.engine, trusted=trusted, trusted_loss=measure,
+            every=every, deeper=self.deeper, lookahead=lookahead, optimizer=teacher_optimizer,
         )  # fmt: skip
         normalise = teacher.normalise if teacher is not None else "count"
         self._open = StepUnderWay(optimizer, accumulate, normalise, self._about_to_move)
@@ -123,11 +136,6 @@ class Reweigher:
             if module is not None:
                 same_as_first(*module.parameters(), *module.buffers())
 
-    @property
-    def engine(self) -> Engine | None:
-        """What differentiates through the student's steps; None where no teacher learns."""
-        return self.lessons.engine
-
     # The loop calls step() and nothing else.
 
     def step(self, *batch: Any, ids: Tensor | None = None) -> Outcome:
@@ -135,7 +143,7 @@ class Reweigher:
 
         `step(x, y)`, or `step(batch)` for a dict or dataclass. `ids` name the samples in messages.
         """
-        whole = _one(batch)
+        whole, updates = _one(batch), self.clock.updates
         self._begin(whole, ids)
         if not self._open.weighed:
             self.optimizer.zero_grad(set_to_none=True)
@@ -145,7 +153,9 @@ class Reweigher:
             if self._open.complete:
                 self._move()
         figures = self._open.weighed[-1]
-        taught = self.after_step() if self._open.complete else False
+        if self._open.complete:
+            self.after_step()
+        taught = self.engine is not None and self.clock.updates > updates
         return Outcome(loss, one.seen.losses.detach(), one.weights, figures, taught)
 
     def flush(self) -> bool:
@@ -241,13 +251,13 @@ class Reweigher:
             self._abandon()
             return False
         self.clock.moved()
+        self._watch_weights(weighed)
         if self.engine is None:
             self.lessons.follow_trusted()
             return False
         self.engine.end()
         if not self.lessons.due:
             return False
-        warn_of_collapse(Figures.together(weighed), self.collapse_below)
         self.teach()
         return True
 
@@ -308,11 +318,19 @@ class Reweigher:
         if self.accumulate == 1:
             return
         scale = self._open.scale_gradients()
-        if self.engine is not None and self.engine.recorder.current is not None:
-            self.engine.recorder.current.scale = scale
+        if self.engine is not None:
+            self.engine.recorder.note_scale(scale)
 
     def _moved_parameters(self) -> Iterator[Tensor]:
         return (p for group in self.optimizer.param_groups for p in group["params"])
+
+    def _watch_weights(self, weighed: list[Figures]) -> None:
+        """Now and then, because a GPU is waited for: do a few samples hold all the weight?"""
+        if self.teacher is not None and self.clock.steps % (self.lessons.every or WATCHED) == 0:
+            share = float(Figures.together(weighed).effective_share)
+            if share < self.collapse_below and not self._collapsed:
+                warn_of_collapse(share, self.collapse_below)
+            self._collapsed = share < self.collapse_below
 
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
@@ -366,6 +384,16 @@ def _check_parts(student: object, optimizer: object, teacher: object) -> None:
         )
     if not any(True for _ in student.parameters()):
         raise UsageError("the student has no parameters: there is nothing to train")
+
+
+def _check_lookahead(lookahead: bool, every: int | None, accumulate: int) -> None:
+    if lookahead and every is None:
+        raise UsageError("lookahead=True teaches before every K-th step: give every=1, say")
+    if lookahead and accumulate > 1:
+        raise UnsupportedError(
+            f"lookahead=True looks ahead on one batch, and accumulate={accumulate} makes a step of "
+            "several: give accumulate=1"
+        )
 
 
 def _check_counts(

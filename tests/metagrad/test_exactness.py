@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.metagrad.brute_force import RULES, relative_error
 from tests.metagrad.exactness import allowed, by_engine, by_force, data_of
-from tests.metagrad.students import CLASSES, awake, data_for
+from tests.metagrad.students import CLASSES, awake, build, data_for
 
 import reweigh
 
@@ -137,6 +137,19 @@ def test_float32(name):
             options = {"through": through, "trajectory": trajectory, "dtype": single}
             found, _, _ = by_engine(name, "momentum", data32, **options)
             assert relative_error(found, expected) <= bound, (through, trajectory)
+
+
+def test_deeper_weights_under_autocast_are_those_that_are_told():
+    """The teacher keeps its own precision, in what trains as in what is reported."""
+    single = torch.float32
+    student = build("smooth", single)
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    batch = data_of("smooth", 1, dtype=single).batches[0]
+    teacher = awake(reweigh.LossCurveTeacher(7), student)
+    held = reweigh.Reweigher(student, optimizer, teacher, trusted=batch, every=None, deeper=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        told = held.step(*batch)
+    torch.testing.assert_close(told.loss, (told.weights * told.losses).sum(), rtol=1e-6, atol=0)
 
 
 def test_bf16_autocast_is_gone_back_over_under_autocast():

@@ -268,6 +268,21 @@ def test_fused_attention_is_replayed_by_the_math_kernel_and_said(caplog):
     assert "ordinary steps keep theirs" in caplog.text
 
 
+@pytest.mark.parametrize("how", ["step", "loss"])
+def test_a_recorded_pass_runs_on_the_kernels_of_its_replay(how):
+    """Whoever goes backward: fused and plain attention draw other dropout masks on a GPU."""
+    data = data_of("attention", 2)
+    _, student, reweigher = by_engine("attention", "sgd", data, through=2, trajectory="snapshots")
+    fused: list[bool] = []
+    handle = student.register_forward_hook(
+        lambda *_: fused.append(torch.backends.cuda.flash_sdp_enabled())
+    )
+    getattr(reweigher, how)(*data.batches[0])
+    handle.remove()
+    assert fused == [False]
+    assert torch.backends.cuda.flash_sdp_enabled()
+
+
 class Stubborn(torch.autograd.Function):
     """A kernel whose backward cannot be differentiated."""
 
@@ -297,6 +312,30 @@ def test_a_kernel_without_second_derivative_is_refused_on_the_first_batch(throug
         held(Opaque().double(), through=through).step(*DATA.batches[0])
 
 
+def test_looking_ahead_past_a_kernel_that_has_only_a_tangent():
+    """B is 1, yet Meta-Weight-Net's way goes backward twice."""
+
+    class WithTangent(Stubborn):
+        @staticmethod
+        def jvp(ctx, tangent):
+            return 2.0 * tangent
+
+    class Tangent(Opaque):
+        def forward(self, x):
+            return self.fc(WithTangent.apply(self.first(x).tanh()))
+
+    held(Tangent().double(), every=1, through=1).step(*DATA.batches[0])  # a tangent is enough
+    with pytest.raises(UnsupportedError, match="@once_differentiable"):
+        held(Tangent().double(), every=1, lookahead=True).step(*DATA.batches[0])
+
+
+def test_looking_ahead_needs_a_rhythm_and_one_batch_a_step():
+    with pytest.raises(UsageError, match="lookahead=True teaches before every K-th step"):
+        held(lookahead=True, every=None)
+    with pytest.raises(UnsupportedError, match="accumulate=2 makes a step of several"):
+        held(lookahead=True, every=1, accumulate=2)
+
+
 def test_the_fallback_takes_such_a_kernel():
     reweigher = held(Opaque().double(), trajectory="finite")
     reweigher.step(*DATA.batches[0])
@@ -307,6 +346,14 @@ def test_weight_collapse_is_reported(caplog):
     reweigher = held(teacher=Fixed([1.0, 1e-9, 1e-9, 1e-9]), every=1, through=1, collapse_below=0.3)
     reweigher.step(*DATA.batches[0])
     assert "weights have collapsed: the effective sample size is 25.0 % of the batch" in caplog.text
+    reweigher.step(*DATA.batches[0])
+    assert caplog.text.count("collapsed") == 1  # once until it is over
+    caplog.clear()
+    still = torch.optim.SGD((teacher := Fixed([1.0, 1e-9, 1e-9, 1e-9])).parameters(), lr=0.0)
+    how = {"teacher_optimizer": still, "lookahead": True, "collapse_below": 0.3}
+    ahead = held(teacher=teacher, every=1, **how)
+    assert ahead.step(*DATA.batches[0]).taught
+    assert "collapsed" in caplog.text
     caplog.clear()
     held(teacher=Fixed([1.0] * 4), every=1, through=1).step(*DATA.batches[0])
     assert "collapsed" not in caplog.text

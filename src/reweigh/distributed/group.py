@@ -170,4 +170,4 @@ def _desk() -> torch.device:
     """Where small messages are written: the CPU, unless the group can speak on GPUs only."""
     if "gloo" in str(dist.get_backend_config()) or "mpi" in str(dist.get_backend_config()):
         return torch.device("cpu")
-    return torch.accelerator.current_accelerator() or torch.device("cpu")
+    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")

@@ -25,7 +25,7 @@ from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Graph, Pass, leaves_of
 from reweigh.seen import Seen
 from reweigh.student import Student
-from reweigh.teachers.base import Teacher
+from reweigh.teachers.base import Teacher, objective
 from reweigh.typing import Params
 
 
@@ -56,7 +56,7 @@ class Derivatives:
 
     def graph(self, seen: Seen, theta: Params, levers: list[Tensor], wanted: Wanted) -> Graph:
         """The graph of g(θ, levers), given a pass whose losses depend on the leaves `theta`."""
-        value = self.teacher.objective(seen) if self.deeper else _weighted(seen.losses, levers[0])
+        value = objective(self.teacher, seen) if self.deeper else _weighted(seen.losses, levers[0])
         g = torch.autograd.grad(value, list(theta.values()), create_graph=True, allow_unused=True)
         used = {name: d for name, d in zip(theta, g, strict=True) if d is not None}
         return Graph(theta, levers, used, wanted)

@@ -74,13 +74,16 @@ class Engine:
         self.seen_trusted: Seen | None = None
         """What the student saw of the last trusted batch, of this process's part."""
 
-    def prepare(self, one: Pass) -> None:
-        """Pre-flight on the first batch: kernels that work, and what to remember of a step."""
+    def prepare(self, one: Pass, *, second: bool) -> None:
+        """Pre-flight on the first batch: kernels that work, and what to remember of a step.
+
+        `second`: second backwards are needed, however few steps are gone back over.
+        """
         if self.trajectory == "finite":
             log.info("meta-gradients by finite differences: approximate")
             return
         free_choice = self.trajectory == "auto"
-        size = self._preflight(one)
+        size = self._preflight(one, second)
         if free_choice:
             device = next(iter(self.recorder.names)).device
             kind, reason = choose_trajectory(size, self.through, device)
@@ -88,11 +91,11 @@ class Engine:
             self.trajectory = "snapshots" if lean else kind
             log.info("trajectory: %s (%s)", self.trajectory, reason)
 
-    def _preflight(self, one: Pass) -> int:
-        must = self.through > 1 or self.trajectory == "kept" or self.derivatives.deeper
-        second = must or self.trajectory == "auto"
+    def _preflight(self, one: Pass, second: bool) -> int:
+        must = second or self.through > 1 or self.trajectory == "kept" or self.derivatives.deeper
+        asked = must or self.trajectory == "auto"
         try:
-            return preflight(self.derivatives, one, self.theta(), second=second)
+            return preflight(self.derivatives, one, self.theta(), second=asked)
         except (UnsupportedError, torch.OutOfMemoryError):
             if must:
                 raise

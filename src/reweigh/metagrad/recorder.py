@@ -65,6 +65,11 @@ class Recorder:
         assert self.current is not None
         self.current.passes.append(one)
 
+    def note_scale(self, scale: Tensor) -> None:
+        """1/Z of the step under way: known when all its passes are done."""
+        if self.current is not None:
+            self.current.scale = scale
+
     def remember(self) -> None:
         """The optimizer is about to move: note its settings, its state and the gradient it gets."""
         if self.current is None:

@@ -6,6 +6,7 @@ paper. At ε = 0 the virtual step leads nowhere, so all slopes come from one for
 of a second backward.
 """
 
+import torch
 from torch import Tensor
 
 from reweigh.metagrad.lookahead import Lookahead
@@ -26,10 +27,9 @@ class _Slopes(Teacher):
         self.fresh = (-ahead.slopes_at_zero()).clamp_min(0.0)
 
     def forward(self, seen: Seen) -> Weights:
-        """The weights found ahead of this step, (n,); 1 for a batch that nobody looked ahead on."""
-        if self.fresh is None or len(self.fresh) != len(seen.losses):
-            return seen.losses.new_ones(len(seen.losses))
-        return self.fresh
+        """The weights found ahead of this step, (n,), once; 1 for what nobody looked ahead on."""
+        found, self.fresh = self.fresh, None
+        return torch.ones_like(seen.losses) if found is None else found
 
 
 class LearningToReweight(Method):

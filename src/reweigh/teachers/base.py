@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
+from reweigh.figures import divisor
 from reweigh.seen import Seen, Tap
 from reweigh.typing import FindLabels, PerSampleLoss, Weights
 
@@ -75,20 +76,20 @@ def weigh(teacher: Teacher, seen: Seen) -> Weights:
         return teacher(seen)
 
 
-def normaliser(w: Weights, kind: str) -> Tensor:
-    """What raw weights are divided by: Σ_j w_j, or n, over the whole batch, whatever process holds it.
-
-    A batch of all zeros keeps its zeros.
-    """
-    if kind == "count":
-        return total(w.new_tensor(float(len(w))))
-    whole = total(w.sum())
-    return whole + (whole == 0).to(whole.dtype)
+def objective(teacher: Teacher, seen: Seen) -> Tensor:
+    """The student's loss as the teacher makes it, (), in the precision of `weigh`."""
+    with torch.autocast(seen.losses.device.type, enabled=False):
+        return teacher.objective(seen)
 
 
 def normalised(w: Weights, kind: str) -> Weights:
-    """The weights of a whole (accumulated) batch as they multiply its losses."""
-    return w / normaliser(w, kind)
+    """The weights of a batch as they multiply its losses, whatever process holds which of them."""
+    return w / divisor(total(w.new_tensor(float(len(w))) if kind == "count" else w.sum()))
+
+
+def learned_by(teacher: Teacher) -> list[nn.Parameter]:
+    """What the meta-gradient moves."""
+    return [p for p in teacher.parameters() if p.requires_grad and teacher.meta_learned]
 
 
 def check_teacher(teacher: Teacher) -> None:

@@ -14,6 +14,7 @@ Where $v' = 0$ (a weight that never had a gradient) $m'$ is 0, too, and the seco
 
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 from torch.optim import Adam, AdamW, Optimizer
 
@@ -39,8 +40,9 @@ class AdamRule(Rule):
         """Settings and both moments; parameters that are at different step counts stay apart."""
         decoupled = type(optimizer) is AdamW or group.get("decoupled_weight_decay")
         by_step: dict[int, list[Tensor]] = {}
-        for p in moved(group, names):
-            by_step.setdefault(int(optimizer.state.get(p, {}).get("step", 0)), []).append(p)
+        params = list(moved(group, names))
+        for p, done in zip(params, _steps_done(optimizer, params), strict=True):
+            by_step.setdefault(done, []).append(p)
         return [
             Share(
                 [names[p] for p in some],
@@ -71,6 +73,14 @@ class AdamRule(Rule):
             d.put(FIRST, name, dm)
             d.put(SECOND, name, dv)
         return result
+
+
+def _steps_done(optimizer: Optimizer, params: list[Tensor]) -> list[int]:
+    """Of each parameter. Fused optimizers count on the device, which is waited for once."""
+    counts = [optimizer.state.get(p, {}).get("step", 0) for p in params]
+    held = [count for count in counts if isinstance(count, Tensor)]
+    known = iter(torch.stack(held).tolist() if held else ())
+    return [int(next(known)) if isinstance(count, Tensor) else int(count) for count in counts]
 
 
 def _moment(optimizer: Optimizer, p: Tensor, kind: str) -> Tensor:
