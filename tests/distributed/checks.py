@@ -7,18 +7,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 import reweigh
+from reweigh.decoding.beam import Beam
 from reweigh.distributed import group, sync_batch_norm, traffic
 from reweigh.distributed.gathering import own_part_of
 from reweigh.errors import DivergedError
 from reweigh.methods.l2t_loss import LossShaper
 from reweigh.methods.learning_to_reweight import _Slopes
 from reweigh.methods.self_paced import SelfPacedTeacher
+from reweigh.models.transformer import Transformer
 from reweigh.teachers import LossCurveTeacher
+from reweigh.text.corpus import Corpus, Ragged
+from reweigh.training.translating import held_out_loss, translations
 
 CLASSES, N = 3, 11
 
@@ -249,6 +254,18 @@ def volume() -> dict[str, float]:
     return {"gradients": (traffic.bytes - before) / p}
 
 
+def translating() -> dict[str, Any]:
+    """The loss of held-out pairs, and what is written for them, in an odd number of batches."""
+    torch.manual_seed(3)
+    student = Transformer(20, width=8, inner=8, heads=2, layers=(1, 1), dropout=0.0).double()
+    rows = [[4 + (i + j) % 16 for j in range(2 + i)] for i in range(5)]
+    pairs = Corpus(Ragged.of(rows), Ragged.of(rows[::-1]), np.arange(5))
+    device = torch.device("cpu")
+    loss, right = held_out_loss(student, pairs, 8, device)
+    written = translations(student, pairs, Beam(2, 1.0), 16, device)
+    return {"loss": torch.tensor(loss), "right": right, "written": written}
+
+
 def plumbing() -> dict[str, Any]:
     """The small parts."""
     x = torch.arange(7.0)
@@ -312,6 +329,7 @@ SAME: dict[str, Callable[[], Any]] = {
     "differing start": differing_start,
     "partly used": partly_used,
     "not finite": not_finite,
+    "translating": translating,
 }
 """The same whatever the number of processes."""
 

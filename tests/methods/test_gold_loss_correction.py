@@ -47,7 +47,6 @@ def test_the_matrix_is_the_mean_prediction_and_the_loss_follows_it() -> None:
     here = replace(setting(Sure(), lambda update, size: (x[:size], y[:size])), doubtful=1)
     method = method_for(GoldLossCorrectionConfig())
     assert isinstance(method, GoldLossCorrection)
-    method.trusted = 3
     found = method._asked(here)
     expected = torch.tensor([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]])
     torch.testing.assert_close(found, expected)

@@ -53,6 +53,7 @@ def reweigher(config: MentorNetConfig, net: nn.Module | None = None) -> Reweighe
         optimizer=torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9),
         per_sample_loss=cross_entropy,
         trusted=lambda update, size: (TRUSTED.x, TRUSTED.true),
+        all_trusted=lambda: (TRUSTED.x, TRUSTED.true),
         num_classes=3,
         layers={},
         feature=lambda name: LabelFeature(3),

@@ -1,37 +1,19 @@
-"""Averaging of checkpoints."""
+"""The mean of several students."""
 
-from pathlib import Path
-
-import pytest
 import torch
-from safetensors.torch import save_file
 
-from reweigh.errors import CheckpointError, UsageError
-from reweigh.models.average import average
+from reweigh.models.average import State, averaged
 
 
-def state(value: float, steps: int = 1) -> dict[str, torch.Tensor]:
+def state(value: float, steps: int) -> State:
     return {"w": torch.full((2,), value), "steps": torch.tensor(steps)}
 
 
 def test_floats_are_averaged_and_counters_are_the_last() -> None:
-    found = average([state(1.0, 5), state(2.0, 6), state(6.0, 7)])
-    assert found["w"].tolist() == [3.0, 3.0]
-    assert found["w"].dtype == torch.float32
-    assert found["steps"].item() == 7
-
-
-def test_files_as_well(tmp_path: Path) -> None:
-    for value in (1.0, 2.0):
-        save_file(state(value), tmp_path / f"{value}.safetensors")
-    assert average(sorted(tmp_path.iterdir()))["w"].tolist() == [1.5, 1.5]
-
-
-def test_other_shapes_and_damaged_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="state 2"):
-        average([state(1.0), {"w": torch.zeros(3), "steps": torch.tensor(1)}])
-    (tmp_path / "half.safetensors").write_bytes(b"half")
-    with pytest.raises(CheckpointError, match="half"):
-        average([tmp_path / "half.safetensors"])
-    with pytest.raises(UsageError, match="nothing"):
-        average([])
+    mean: State = {}
+    for number, value in enumerate((1.0, 2.0, 6.0), start=1):
+        mean = averaged(mean, one := state(value, 4 + number), number)
+        one["w"].zero_()  # a student goes on learning
+    assert mean["w"].tolist() == [3.0, 3.0]
+    assert mean["w"].dtype == torch.float32
+    assert mean["steps"].item() == 7

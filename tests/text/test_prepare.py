@@ -43,8 +43,9 @@ def test_seeds_change_the_trusted_pairs_and_not_the_vocabulary(folder):
     assert a.trusted.ids.tolist() != b.trusted.ids.tolist()
     assert a.vocabulary.symbols == b.vocabulary.symbols
     assert len(prepare(spec(folder, trusted=40)).trusted) == 40
-    with pytest.raises(DataError, match="has 50 pairs; 50 cannot be trusted"):
-        prepare(spec(folder, trusted=50))
+    assert len(prepare(spec(folder, trusted=50)).trusted) == 50
+    with pytest.raises(DataError, match="51 pairs cannot be trusted where there are 50"):
+        prepare(spec(folder, trusted=51))
 
 
 def test_noise_is_planted_into_training_pairs_only(folder):
@@ -133,7 +134,7 @@ def test_one_table_is_enough(tmp_path):
     path = tmp_path / "all.tsv"
     path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
     problem, other = prepare(spec(path)), prepare(spec(path, seed=1))
-    assert problem.record["counts"] == {"train": 288, "trusted": 36, "valid": 36, "test": 40}
+    assert problem.record["counts"] == {"train": 324, "trusted": 36, "valid": 0, "test": 40}
     assert problem.tests["test"].ids.tolist() == other.tests["test"].ids.tolist()
 
 

@@ -12,7 +12,7 @@ from reweigh.training.workshop import choose_device, device_after, optimizer_for
 def test_the_pieces_fit_the_problem() -> None:
     one = shop(settings("method.name=uniform", "training.epochs=3"), problem())
     assert tuple(one.task.counts().values()) == (40, 12, 20)
-    assert (one.task.passes, one.steps_per_epoch, one.steps) == (5, 5, 15)
+    assert (one.task.steps_per_pass, one.steps_per_epoch, one.steps) == (5, 5, 15)
     assert one.student(one.task.batch(torch.arange(2), 0)[0]).shape == (2, 3)
     assert one.task.right.sum() < 40
     assert one.task.right.tolist() == (problem().train.labels == problem().true_labels).tolist()
@@ -60,6 +60,10 @@ def test_the_optimizer_has_the_settings(options: dict, kind: type) -> None:
 def test_a_device_that_is_not_here_is_refused_with_those_that_are() -> None:
     assert choose_device("cpu") == torch.device("cpu")
     choose_device("auto")
+    with pytest.MonkeyPatch.context() as patch:  # a CUDA build of torch where there is no GPU
+        patch.setattr(torch._C, "_accelerator_getAccelerator", lambda: torch.device("cuda"))
+        patch.setattr(torch.cuda, "is_available", lambda: False)
+        assert choose_device("auto") == torch.device("cpu")
     with pytest.raises(UsageError, match=r"device = 'cuda:97', but torch can use only cpu"):
         choose_device("cuda:97")
 

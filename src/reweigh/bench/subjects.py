@@ -15,7 +15,6 @@ from reweigh.bench.transformer import VOCABULARY, Encoder
 from reweigh.models.build import build
 from reweigh.teachers import InteractionTeacher
 
-MODELS = ("resnet8", "resnet32", "wrn-28-10", "transformer")
 CLASSES = 10
 RATE, MOMENTUM, DECAY = 0.01, 0.9, 1e-4
 

@@ -29,7 +29,6 @@ class Row(TypedDict):
     put_us: float
     begin_ms: float
     end_ms: float
-    mean_ms: float
 
 
 def measure(sizes: Sequence[int] = (10**5, 10**6, 10**7)) -> list[Row]:
@@ -43,7 +42,7 @@ def measure(sizes: Sequence[int] = (10**5, 10**6, 10**7)) -> list[Row]:
 
 
 def measure_one(size: int) -> Row:
-    """Two whole epochs in scattered batches of 128, then the mean over both."""
+    """Two whole epochs in scattered batches of 128."""
     import torch
 
     from reweigh.training.weight_store import WeightStore
@@ -65,8 +64,6 @@ def measure_one(size: int) -> Row:
                     store.put(ids, weights[: len(ids)])
             with _Timed(seconds, "end"):
                 store.end()
-        with _Timed(seconds, "mean"):
-            store.mean(last=EPOCHS)
         growth = _peak_mb() - before
     steps = EPOCHS * -(-size // BATCH)
     return Row(
@@ -75,13 +72,12 @@ def measure_one(size: int) -> Row:
         put_us=round(seconds["put"] / steps * 1e6, 2),
         begin_ms=round(seconds["begin"] / EPOCHS * 1e3, 1),
         end_ms=round(seconds["end"] / EPOCHS * 1e3, 1),
-        mean_ms=round(seconds["mean"] * 1e3, 1),
     )
 
 
 def table(rows: Sequence[Row]) -> Table:
     """The rows for people."""
-    grid = Table("samples", "peak growth", "put of 128", "begin", "end", "mean of 2", box=None)
+    grid = Table("samples", "peak growth", "put of 128", "begin", "end", box=None)
     for row in rows:
         grid.add_row(
             f"{row['samples']:,}",
@@ -89,7 +85,6 @@ def table(rows: Sequence[Row]) -> Table:
             f"{row['put_us']} µs",
             f"{row['begin_ms']} ms",
             f"{row['end_ms']} ms",
-            f"{row['mean_ms']} ms",
         )
     return grid
 

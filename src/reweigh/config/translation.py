@@ -139,6 +139,9 @@ class TranslationTraining(OptimiserConfig):
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Share of each target word's probability that is spread over the vocabulary."""
 
+    average: int | None = Field(default=None, ge=2, le=1000)
+    """Epochs, the last so many, whose students are averaged into the one that the run ends with."""
+
     beam: int = Field(default=5, ge=1, le=1000)
     """Beam of the translations that the run is scored by."""
 

@@ -133,16 +133,10 @@ class Problem:
 
     def with_trusted(self, copies: int = 1) -> "Problem":
         """Training samples, then the trusted ones `copies` times, as a training set."""
-        a, b = self.train, self.trusted
-        b = b.take(np.tile(np.arange(len(b)), copies))
-        both = Samples(
-            inputs=np.concatenate([a.inputs, b.inputs]),
-            labels=np.concatenate([a.labels, b.labels]),
-            ids=np.concatenate([a.ids, b.ids]),
-        )
+        more = self.trusted.take(np.tile(np.arange(len(self.trusted)), copies))
         known = self.true_labels
-        true = None if known is None else np.concatenate([known, b.labels])
-        return replace(self, train=both, true_labels=true, mixed_in=len(b))
+        true = None if known is None else np.concatenate([known, more.labels])
+        return replace(self, train=joined(self.train, more), true_labels=true, mixed_in=len(more))
 
     def put_right(self) -> "Problem | None":
         """The training set under its true labels; None where nobody knows them."""

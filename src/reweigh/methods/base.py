@@ -4,11 +4,13 @@ The loop, the schedule, the evaluation and the data are the same for all, so tha
 between two rows of a table is a difference between two methods.
 """
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterator, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -78,6 +80,8 @@ class Setting:
     per_sample_loss: PerSampleLoss
     trusted: Callable[[int, int], Batch]
     """The trusted batch of an update's number and a size; the same numbers give the same batch."""
+    all_trusted: Callable[[], Batch]
+    """The whole trusted set, as an evaluation sees it: not augmented."""
     num_classes: int | None
     """None where labels are not classes: the target of a pair is a sentence."""
     layers: dict[str, str]
@@ -101,6 +105,13 @@ class Setting:
         if self.num_classes is None:
             raise UsageError("this method needs class labels, and this task has none")
         return self.num_classes
+
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Inside, what a teacher begins with is drawn by the run's seed; the student's draws go on."""
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(self.seed)
+            yield
 
     def reweigher(self, teacher: Teacher | None, **options: Any) -> Reweigher:
         """A reweigher on this student with the loop's own settings.

@@ -50,15 +50,14 @@ class Deep(Method):
         )
 
     def teacher(self, setting: Setting) -> Teacher:
-        """The teacher that the settings describe, on the student's device; another run's is frozen."""
+        """The teacher that the settings describe; another run's is frozen."""
         c = self.config
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(setting.seed)
+        with setting.drawing():
             teacher = self._built(setting)
         if c.teacher_from is not None:
             label_last = c.teacher == "linear" and c.features[-1] == "M0" and "M1" not in c.features
             take_over(teacher, Path(c.teacher_from), setting.num_classes if label_last else None)
-        return teacher.to(next(setting.student.parameters()).device)
+        return teacher
 
     def _built(self, setting: Setting) -> Teacher:
         name = self.config.teacher

@@ -48,11 +48,9 @@ class GoldLossCorrection(Method):
     learning = False
     matrix: Tensor | None = None
     first: Setting | None = None
-    trusted = 0
 
     def problem(self, problem: P) -> P:
         """The first student sees the noisy labels alone, the second the trusted samples as well."""
-        self.trusted = len(problem.trusted)
         return problem if self.learning else in_the_stream(problem)
 
     def prepare(self, trial: Trial) -> None:
@@ -67,7 +65,7 @@ class GoldLossCorrection(Method):
     @torch.no_grad()
     def _asked(self, setting: Setting) -> Tensor:
         """Ĉ, (C, C); a class without trusted samples is taken to be right."""
-        x, y = setting.trusted(0, self.trusted)
+        x, y = setting.all_trusted()
         sums = torch.zeros(setting.classes, setting.classes, device=y.device)
         with evaluating(setting.student):
             for part, labels in zip(x.split(CHUNK), y.split(CHUNK), strict=True):

@@ -236,10 +236,8 @@ class L2TData(Method):
 
     def reweigher(self, setting: Setting) -> Reweigher:
         """Training under the present policy, which all students of this method share."""
-        device = next(setting.student.parameters()).device
         if self.policy is None:
-            with torch.random.fork_rng(devices=[]):
-                torch.default_generator.manual_seed(setting.seed)
+            with setting.drawing():
                 size = 3 if setting.num_classes is None else setting.num_classes + 5
                 self.policy = KeepPolicy(size, self.config.policy, self.config.keep_bias)
         self.filter = Filter(
@@ -248,5 +246,5 @@ class L2TData(Method):
             steps=setting.steps,
             seed=setting.seed,
             learning=self.learning,
-        ).to(device)
+        )
         return setting.reweigher(self.filter)

@@ -90,7 +90,7 @@ class L2TLoss(Method):
             setting.classes,
             pretrain=c.pretrain,
             plain_share=c.plain_share,
-        ).to(next(setting.student.parameters()).device)
+        )
         return setting.reweigher(
             teacher,
             trusted=lambda update: setting.trusted(update, c.trusted_batch),

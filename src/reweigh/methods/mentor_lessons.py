@@ -11,7 +11,7 @@ Predict = Callable[[int], tuple[Tensor, Tensor]]
 """Number of a trusted batch → the student's log-probabilities (m, K) for it, and its labels (m,)."""
 
 
-class Lessons(nn.Module):
+class MentorLessons(nn.Module):
     """Where lessons come from; what was collected is part of the teacher's state."""
 
     def collect(self, step: int, bar: Tensor) -> None:
@@ -22,7 +22,7 @@ class Lessons(nn.Module):
         raise NotImplementedError
 
 
-class PredefinedLessons(Lessons):
+class PredefinedLessons(MentorLessons):
     """Synthetic losses under MentorNet's predefined curriculum (PD).
 
     Losses of 0 … 10 (and one in six of 10 … 30), excesses of −5 … 5 and epochs of 0 … 99, drawn
@@ -45,7 +45,7 @@ def predefined_weights(excesses: Tensor, epochs: Tensor) -> Tensor:
     return torch.where(epochs <= 18, torch.ones_like(later), later)
 
 
-class TrustedLessons(Lessons):
+class TrustedLessons(MentorLessons):
     r"""Trusted samples under labels that the student itself would give them (DD).
 
     The published DD mentor learns $1[\tilde y = y]$ from samples of which both the noisy label and

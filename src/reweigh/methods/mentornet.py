@@ -21,15 +21,16 @@ import math
 
 import torch
 from torch import Tensor
-from torch.func import functional_call
 
 from reweigh.config.methods import MentorNetConfig
+from reweigh.distributed.group import same_as_first
 from reweigh.hashed_draws import random_bits
 from reweigh.methods.base import Method, Setting
-from reweigh.methods.mentor_lessons import Lessons, PredefinedLessons, TrustedLessons
+from reweigh.methods.mentor_lessons import MentorLessons, PredefinedLessons, TrustedLessons
 from reweigh.moment import Moment
 from reweigh.reweigher import Reweigher
 from reweigh.seen import Seen
+from reweigh.student import Student
 from reweigh.teachers import Teacher
 from reweigh.teachers.mentor import EPOCHS, Mentor, educate
 from reweigh.typing import Weights
@@ -45,7 +46,7 @@ class MentorTeacher(Teacher):
     judges_batch = True
 
     def __init__(
-        self, config: MentorNetConfig, lessons: Lessons, *, steps: int, begins: int, seed: int
+        self, config: MentorNetConfig, lessons: MentorLessons, *, steps: int, begins: int, seed: int
     ) -> None:
         super().__init__()
         self.config, self.steps, self.begins, self.seed = config, steps, begins, seed
@@ -89,6 +90,7 @@ class MentorTeacher(Teacher):
 
     def _learn(self) -> None:
         c = self.config
+        same_as_first(*self.lessons.buffers())  # each process saw them through dropout of its own
         generator = torch.Generator(self.bar.device).manual_seed(self.seed)
         with torch.enable_grad():
             educate(
@@ -111,23 +113,22 @@ class MentorNet(Method):
         share = c.burn_in if c.burn_in is not None else (0.0 if c.kind == "pd" else 0.18)
         begins = max(round(share * setting.steps), int(c.kind == "dd"))
         lessons = PredefinedLessons() if c.kind == "pd" else self._trusted(setting, begins)
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(setting.seed)
+        with setting.drawing():
             teacher = MentorTeacher(
                 c, lessons, steps=setting.steps, begins=begins, seed=setting.seed
             )
-        return setting.reweigher(teacher.to(next(setting.student.parameters()).device))
+        return setting.reweigher(teacher)
 
-    def _trusted(self, setting: Setting, begins: int) -> Lessons:
-        batch = self.config.trusted_batch
+    def _trusted(self, setting: Setting, begins: int) -> MentorLessons:
+        batch, net = self.config.trusted_batch, setting.student
+        student = Student(net, setting.per_sample_loss)
 
         def predict(number: int) -> tuple[Tensor, Tensor]:
             """In train mode, as training losses arise, and without a trace."""
             x, y = setting.trusted(number, batch)
-            moment = Moment.now(setting.student)
-            with torch.no_grad(), moment.again(setting.student):
-                logits = functional_call(setting.student, moment.fresh_buffers(), (x,))
-            return logits.float().log_softmax(1), y
+            moment = Moment.now(net)
+            with torch.no_grad(), moment.again(net), student.at({}, moment.fresh_buffers()):
+                return setting.logits(net, (x, y)).log_softmax(1), y
 
         size = len(setting.trusted(0, batch)[1])
         return TrustedLessons(predict, begins=begins, size=size, num_classes=setting.classes)

@@ -19,8 +19,7 @@ class MetaWeightNet(Method):
     def reweigher(self, setting: Setting) -> Reweigher:
         """A curve that learns before every `every`-th step."""
         c = self.config
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(setting.seed)
+        with setting.drawing():
             teacher = LossCurveTeacher(c.hidden, normalise="sum" if c.normalise else "count")
         optimizer = torch.optim.Adam(
             teacher.parameters(), lr=c.teacher_lr, weight_decay=c.teacher_weight_decay

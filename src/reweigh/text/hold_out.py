@@ -1,9 +1,9 @@
 """Which pairs are learned from, trusted, chosen by, and scored on.
 
-Trusted pairs come from files of their own, else from the validation set, whose rest is free for
-choosing; where there is no validation set both are cut off the training text, and so is a test set
-where there is none. The test set does not depend on the seed. Length filters see training text
-only: what is scored stays as it was published.
+Trusted pairs come from files of their own, else from the validation set, whose rest is held out for
+choices of one's own (nothing here looks at it); where there is none they are cut off the training
+text, and so is a test set where there is none. The test set does not depend on the seed. Length
+filters see training text only: what is scored stays as it was published.
 """
 
 from dataclasses import dataclass
@@ -76,26 +76,26 @@ def split(texts: Texts, form: TextForm, limits: Limits, *, given: bool) -> Split
 
 
 def _valid(texts: Texts, form: TextForm, train: Part, limits: Limits) -> tuple[Part, Part]:
-    """The validation set, of which the trusted pairs will be a part, and what is left to train."""
+    """Pairs of which the trusted ones will be a part, and what is left to train."""
     if texts.valid is not None:
         return Part.of(texts.valid, form), train
     if texts.valid_every is not None:
         chosen = np.arange(1, len(train) + 1) % texts.valid_every == 0
         return train.take(chosen), train.take(~chosen)
-    number = limits.trusted or _share_of(train)
-    both = number if texts.trusted is not None else 2 * number
-    return train.cut(both, generator(limits.seed, "valid split"))
+    number = 0 if texts.trusted is not None else limits.trusted or _share_of(train)
+    return train.cut(number, generator(limits.seed, "valid split"))
 
 
 def _trusted(texts: Texts, form: TextForm, valid: Part, limits: Limits) -> tuple[Part, Part]:
-    """The trusted pairs, and what is left for choosing."""
+    """The trusted pairs, and what is left of a validation set."""
     if texts.trusted is not None:
         return Part.of(texts.trusted, form), valid
-    number = limits.trusted or min(_MOST, len(valid) // 2)
-    if number >= len(valid):
+    validates = texts.valid is not None or texts.valid_every is not None
+    number = limits.trusted or (min(_MOST, len(valid) // 2) if validates else len(valid))
+    if number > len(valid):
         raise DataError(
-            f"The validation set has {len(valid):,} pairs; {number:,} cannot be trusted and any be "
-            f"left for choosing: lower the number of trusted pairs."
+            f"{number:,} pairs cannot be trusted where there are {len(valid):,} to take them from: "
+            "lower data.trusted."
         )
     return valid.cut(number, generator(limits.seed, "trusted split"))
 
@@ -105,7 +105,7 @@ def _share_of(train: Part) -> int:
 
 
 def _check_left(parts: Split) -> None:
-    named = {"training": parts.train, "trusted": parts.trusted, "validation": parts.valid}
+    named = {"training": parts.train, "trusted": parts.trusted}
     for name, part in {**named, **parts.tests}.items():
         if not len(part):
             raise DataError(

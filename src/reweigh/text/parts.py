@@ -73,6 +73,8 @@ def of_plausible_length(part: Part, max_length: int, max_ratio: float) -> Part:
 
 def without_copies(part: Part, held_out: Part, names: tuple[str, str], given: bool) -> Part:
     """`part` without what `held_out` has too."""
+    if not len(held_out):
+        return part
     share = held_out.copied_in(part).mean()
     if given and share > _TOO_MANY_COPIES:
         raise DataError(

@@ -182,6 +182,8 @@ def _contents(problem: TranslationProblem) -> dict[str, Any]:
         "counts": {name: len(part) for name, part in parts.items()},
         "tokens": tokens,
         "vocabulary": len(problem.vocabulary),
-        "longest": int(max(np.max(side) for part in parts.values() for side in part.lengths())),
+        "longest": int(
+            max(np.max(side, initial=0) for part in parts.values() for side in part.lengths())
+        ),
         "changed": None if changed is None else float(changed.mean()),
     }

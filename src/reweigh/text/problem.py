@@ -1,4 +1,4 @@
-"""A translation problem: pairs in doubt, trusted pairs, pairs to choose by, pairs to score on."""
+"""A translation problem: pairs in doubt, trusted pairs, pairs to score on."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,7 @@ class TranslationProblem:
     train: Corpus
     trusted: HeldOut
     valid: HeldOut
-    """Free for choosing: stopping, averaging, settings."""
+    """What is left of a validation set, for choices of one's own: nothing here looks at it."""
     tests: dict[str, HeldOut]
     codec: Codec
     changed: NDArray[np.bool_] | None  # (n,)

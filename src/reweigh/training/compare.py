@@ -227,8 +227,9 @@ def _begin_or_go_on(config: Settings, home: Path, progress: Progress) -> None:
 def _clear(home: Path) -> None:
     """Take away what a failed run left, unless somebody is writing it."""
     if home.exists():
-        RunFolder.reopen(home).close()  # refused where another process holds the lock
+        held = RunFolder.reopen(home)  # refused where another process holds the lock
         shutil.rmtree(home)
+        held.close()  # only now: nobody takes up a run that is being deleted
 
 
 def _home(folder: Path, name: str, config: Settings) -> Path:

@@ -17,6 +17,7 @@ from reweigh import signals
 from reweigh.distributed.gathering import own_part_of
 from reweigh.distributed.group import same_as_first
 from reweigh.errors import DivergedError, InterruptedRun, NonFiniteSamples
+from reweigh.models.average import averaged
 from reweigh.outcome import Outcome
 from reweigh.training.progress import Progress, SilentProgress, stretch
 from reweigh.training.shared_weights import SharedWeights
@@ -85,11 +86,15 @@ class Loop:
     """Or whatever else the task measures on the trusted set."""
     best_epoch: int = -1
     best_state: Best = field(default_factory=dict)
+    mean_state: Best = field(default_factory=dict)
+    """The average student of the last epochs, where the task wants one."""
     seconds: float = 0.0
     pace: tuple[int, float] = (0, 0.0)
-    """Tokens and processor time of the steps of this process."""
+    """Tokens and seconds of the steps that this process has taken part in."""
     samples_used: Tensor = field(default_factory=lambda: torch.zeros((), dtype=torch.int64))
     """Samples that weighed anything so far, ()."""
+    _current: tuple[int, list[Tensor]] = (-1, [])
+    """The pass under way: its number and its batches."""
 
     def run(self) -> None:
         """All epochs that are left."""
@@ -114,6 +119,7 @@ class Loop:
         same_as_first(*self.shop.student.buffers())  # running statistics are each process's own
         trusted = self.shop.task.standing()
         self._remember(epoch, trusted)
+        self._average(epoch)
         return self._report(epoch, trusted)
 
     def _steps_until(self, epoch: int, end: int) -> None:
@@ -144,13 +150,15 @@ class Loop:
         """
         positions, number = self._positions(step)
         own = own_part_of(positions)
-        start = time.process_time()
+        start, began = time.process_time(), time.perf_counter()
         batch, ids = self.shop.task.batch(own, number), own.to(self.shop.device)
         outcome = self._moved(batch, ids)
         self.shop.scheduler.step()
-        spent = time.process_time() - start
-        self.seconds += spent
-        self.pace = (self.pace[0] + self.shop.task.tokens(positions), self.pace[1] + spent)
+        self.seconds += time.process_time() - start
+        self.pace = (
+            self.pace[0] + self.shop.task.tokens(positions),
+            self.pace[1] + time.perf_counter() - began,
+        )
         n = len(positions)
         if self.weights is not None:
             self.weights.put(ids, outcome.weights * n)
@@ -169,7 +177,7 @@ class Loop:
             raise DivergedError(error.told(self.shop.task.called(error.samples))) from None
 
     def _rate(self) -> dict[str, float]:
-        """Tokens a second of this process's steps; nothing where samples have none."""
+        """Tokens a second, of all processes together; nothing where samples have none."""
         tokens, seconds = self.pace
         return {"tokens/s": tokens / max(seconds, 1e-9)} if tokens else {}
 
@@ -185,11 +193,11 @@ class Loop:
 
     def _positions(self, step: int) -> tuple[Tensor, int]:
         """The batch of a step: its place in its pass over the training set, and the pass."""
-        number, place = divmod(step, self.shop.task.passes)
+        number, place = divmod(step, self.shop.task.steps_per_pass)
         return self._pass(number)[place], number
 
     def _pass(self, number: int) -> list[Tensor]:
-        if getattr(self, "_current", None) is None or self._current[0] != number:
+        if self._current[0] != number:
             self._current = number, self.shop.task.batches(number)
         return self._current[1]
 
@@ -201,9 +209,29 @@ class Loop:
             state = self.shop.student.state_dict()
             self.best_state = {name: value.detach().clone() for name, value in state.items()}
 
+    def _average(self, epoch: int) -> None:
+        first = max(0, self.shop.epochs - self.shop.task.averaged)
+        if self.shop.task.averaged and epoch >= first:
+            state = self.shop.student.state_dict()
+            self.mean_state = averaged(self.mean_state, state, epoch - first + 1)
+
+    def end_with_average(self) -> None:
+        """Where students were averaged, theirs is the last word; it may be the best one, too."""
+        if self.mean_state:
+            self.shop.student.load_state_dict(self.mean_state)
+            self._remember(self.shop.epochs - 1, self.shop.task.standing())
+
     def state_dict(self) -> dict[str, Any]:
         """Where the loop stands and what it has gathered, as plain values."""
-        names = ("done", "reported", "best_error", "best_epoch", "best_state", "seconds")
+        names = (
+            "done",
+            "reported",
+            "best_error",
+            "best_epoch",
+            "best_state",
+            "mean_state",
+            "seconds",
+        )
         return {name: getattr(self, name) for name in names} | {
             "losses": list(self.losses),
             "shares": list(self.shares),

@@ -188,6 +188,7 @@ def _result(
     """The test set is looked at here, once for the last epoch and once for the best by trusted."""
     shop, task, student = loop.shop, loop.shop.task, loop.shop.student
     store = loop.weights.store if isinstance(loop.weights, SharedWeights) else loop.weights
+    loop.end_with_average()
     last = task.score()
     _save(student.state_dict(), home.path / "model.safetensors")
     if shop.reweigher.teacher is not None:

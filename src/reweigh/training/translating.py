@@ -1,15 +1,19 @@
-"""How well a student translates: its loss on held-out pairs, and BLEU of what it writes."""
+"""How well a student translates: its loss on held-out pairs, and BLEU of what it writes.
 
-from collections.abc import Mapping, Sequence
+Of several processes each takes every n-th batch, and all get the whole answer.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from reweigh import signals
 from reweigh.config.translation import TranslationTraining
 from reweigh.decoding.beam import Beam, translate
+from reweigh.distributed.group import gathered_objects, rank, world
 from reweigh.evaluating import evaluating
 from reweigh.models.transformer import PAD, Transformer
 from reweigh.text.bleu import Bleu, bleu
@@ -25,16 +29,15 @@ def held_out_loss(
     student: nn.Module, corpus: Corpus, max_tokens: int, device: torch.device
 ) -> tuple[float, float]:
     """−log p of a target token on average, and the share of tokens that are the likeliest."""
-    totals = torch.zeros(3, dtype=torch.float64, device=device)  # loss, right, tokens
+    sums = np.zeros(3)  # loss, right, tokens
     with evaluating(student):
-        for positions in in_order(corpus, max_tokens):
-            signals.check()
+        for positions in _own(in_order(corpus, max_tokens)):
             batch = corpus.batch(positions, device)
             logits, words = student(batch).flatten(0, 1), batch["target_out"].flatten()
             loss = F.cross_entropy(logits.float(), words, ignore_index=PAD, reduction="sum")
             right = ((logits.argmax(1) == words) & (words != PAD)).sum()
-            totals += torch.stack([loss.double(), right.double(), (words != PAD).sum().double()])
-    loss, right, tokens = totals.tolist()
+            sums += torch.stack([loss, right, (words != PAD).sum()]).tolist()
+    loss, right, tokens = np.sum(gathered_objects(sums), axis=0).tolist()
     return loss / tokens, right / tokens
 
 
@@ -76,13 +79,20 @@ def translations(
 ) -> list[list[int]]:
     """The numbers of the best translation of each pair's source, in the order of the corpus."""
     assert isinstance(student, Transformer)
-    found: list[list[int]] = [[] for _ in range(len(corpus))]
-    for positions in in_order(corpus, max(1, max_tokens // how.beam)):
-        signals.check()
+    own: dict[int, list[int]] = {}
+    for positions in _own(in_order(corpus, max(1, max_tokens // how.beam))):
         source = corpus.batch(positions, device)["source"]
         for position, best in zip(positions.tolist(), translate(student, source, how), strict=True):
-            found[position] = best.words
-    return found
+            own[position] = best.words
+    found = {k: words for part in gathered_objects(own) for k, words in part.items()}
+    return [found[k] for k in range(len(corpus))]
+
+
+def _own(batches: Sequence[Tensor]) -> Iterator[Tensor]:
+    """This process's batch of every round, if there is one; all processes check equally often."""
+    for first in range(0, len(batches), world()):
+        signals.check()
+        yield from batches[first + rank() : first + rank() + 1]
 
 
 def sources_alone(rows: Sequence[Sequence[int]]) -> Corpus:

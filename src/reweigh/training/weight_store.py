@@ -7,7 +7,6 @@ step touches only its batch. NaN means "not seen in this epoch". An epoch's file
 """
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from torch import Tensor
 from reweigh.errors import DataError
 from reweigh.replacing import sync_folder
 
-CHUNK = 1 << 20  # samples held in memory by the passes over all of them
+CHUNK = 1 << 20  # samples held in memory while all of them are written
 _PENDING = 64  # batches gathered on their device before one transfer
 
 
@@ -104,29 +103,11 @@ class WeightStore:
         """The weights (N,) of one epoch, read from disk only where they are looked at."""
         return _mapped(self._file(epoch), "r", self.size)
 
-    def mean(self, last: int) -> NDArray[np.float32]:
-        """The mean weight (N,) over the last epochs in which a sample was seen; NaN if in none."""
-        maps = [self.epoch(epoch) for epoch in self.epochs()[-last:]]
-        result = np.full(self.size, np.nan, np.float32)
-        for chunk in _chunks(self.size):
-            total = np.zeros(chunk.stop - chunk.start)  # (c,)
-            seen = np.zeros(chunk.stop - chunk.start, np.int32)  # (c,)
-            for weights in maps:
-                known = ~np.isnan(weights[chunk])
-                total[known] += weights[chunk][known]
-                seen += known
-            np.divide(total, seen, out=result[chunk], where=seen > 0, casting="unsafe")
-        return result
-
     def _file(self, epoch: int) -> Path:
         return self.folder / f"epoch_{epoch:05d}.npy"
 
     def _part(self, epoch: int) -> Path:
         return self._file(epoch).with_suffix(".npy.part")
-
-
-def _chunks(size: int) -> Iterator[slice]:
-    return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
 
 
 def _write_unseen(file: Path, size: int) -> None:
@@ -135,8 +116,8 @@ def _write_unseen(file: Path, size: int) -> None:
     """
     with file.open("wb") as stream:
         write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": (size,)})
-        for chunk in _chunks(size):
-            stream.write(np.full(chunk.stop - chunk.start, np.nan, "<f4").tobytes())
+        for start in range(0, size, CHUNK):
+            stream.write(np.full(min(CHUNK, size - start), np.nan, "<f4").tobytes())
 
 
 def _mapped(file: Path, mode: str, size: int) -> np.memmap:

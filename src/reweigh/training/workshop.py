@@ -47,6 +47,7 @@ class Workshop:
             optimizer=self.optimizer,
             per_sample_loss=self.task.per_sample_loss,
             trusted=self.task.trusted_batch,
+            all_trusted=self.task.all_trusted,
             num_classes=self.task.num_classes,
             logits=self.task.logits,
             doubtful=self.task.doubtful,
@@ -62,7 +63,7 @@ class Workshop:
 def choose_device(name: str) -> torch.device:
     """`auto` takes the first GPU, else the CPU."""
     if name == "auto":
-        return torch.accelerator.current_accelerator() or torch.device("cpu")
+        return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
     if not _is_here(name):
         raise UsageError(
             f"device = {name!r}, but torch can use only {', '.join(devices())} here; "

@@ -6,17 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 from tests.training.interrupted import asked_after, assert_same, everything, run_until_asked
 from tests.training.toy_text import TUNE, toy, write_toy
 
 from reweigh.errors import CheckpointError, UsageError
 from reweigh.methods import method_for
+from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
 from reweigh.training.result import BleuResult
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import read_metrics
-from reweigh.training.tasks import prepared, translation
+from reweigh.training.tasks import Standing, prepared, translation
 from reweigh.training.workshop import Workshop
 
 AGREEMENT = ("method.name=deep", "method.teacher=agreement", "method.teacher_lr=0.01")
@@ -40,6 +42,25 @@ def test_the_toy_language_is_learned(toy_run: Path) -> None:
     assert losses[-1] < 0.3 < 1.5 < losses[0]
     assert read_metrics(toy_run)[0]["tokens/s"] > 0
     assert resume(toy_run, SilentProgress()).kept() == result
+
+
+def test_the_last_epochs_are_averaged_if_asked(
+    toy_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    remember = Loop._remember
+
+    def noted(loop: Loop, epoch: int, trusted: Standing) -> None:
+        seen.append({k: t.clone() for k, t in loop.shop.student.state_dict().items()})
+        remember(loop, epoch, trusted)
+
+    monkeypatch.setattr(Loop, "_remember", noted)
+    train(
+        toy(toy_text, "training.epochs=3", "training.average=2"), tmp_path / "run", SilentProgress()
+    )
+    mean = load_file(tmp_path / "run/model.safetensors")
+    for name, found in mean.items():
+        torch.testing.assert_close(found, (seen[1][name] + seen[2][name]) / 2)
 
 
 def test_fine_tuning_begins_where_the_other_run_was_best(
@@ -127,7 +148,7 @@ def test_a_pass_has_every_pair_once_and_always_as_many_steps(toy_text: Path) -> 
     config = toy(toy_text)
     task = Workshop(config, prepared(config), method_for(config.method)).task
     passes = [task.batches(number) for number in range(2)]
-    assert len(passes[0]) == len(passes[1]) == task.passes
+    assert len(passes[0]) == len(passes[1]) == task.steps_per_pass
     for batches in passes:
         assert sorted(np.concatenate([b.numpy() for b in batches])) == list(range(task.size))
     assert task.tokens(passes[0][0]) == int((task.batch(passes[0][0], 0)["target_out"] != 0).sum())

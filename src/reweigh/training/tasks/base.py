@@ -53,10 +53,12 @@ class Task(ABC):
     """(N,) bool by position: is the label right? None where nobody knows."""
     doubtful: int
     """The first so many training samples are those that are in doubt."""
-    passes: int
-    """Steps of one pass over these samples."""
+    steps_per_pass: int
+    """Of one pass over these samples."""
     steps_per_epoch: int
     """The same for every method: steps of one pass over what is in doubt."""
+    averaged: int = 0
+    """The last so many epochs whose students are averaged into the one that a run ends with."""
     num_classes: int | None = None
     layers: dict[str, str]
     """Names of the student's layers behind I0 … I3, as far as it has them."""
@@ -114,6 +116,10 @@ class Task(ABC):
     @abstractmethod
     def trusted_batch(self, update: int, size: int) -> Batch:
         """The trusted batch of one update of the teacher."""
+
+    @abstractmethod
+    def all_trusted(self) -> Batch:
+        """The whole trusted set, as an evaluation sees it."""
 
     @abstractmethod
     def feature(self, name: str) -> Feature:

@@ -1,6 +1,5 @@
 """Classes of images and of table rows: cross-entropy, the error, labels that may be wrong."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from reweigh.methods import Method
 from reweigh.models.build import build
 from reweigh.models.layers import internal_layers
 from reweigh.teachers import Feature, InternalState, LabelFeature, SurfaceFeatures
-from reweigh.training.evaluate import Errors, error, errors
+from reweigh.training.evaluate import Errors, Forward, error, errors
 from reweigh.training.images import Normalisation
 from reweigh.training.inputs import Inputs
 from reweigh.training.pool import Pool, batches_of, order, pool, split, trusted_positions
@@ -26,8 +25,6 @@ from reweigh.training.problem import data_spec
 from reweigh.training.result import ErrorResult
 from reweigh.training.tasks.base import Standing, Task, fingerprint, trusted_ones
 from reweigh.typing import Batch
-
-Forward = Callable[[nn.Module, Tensor], Tensor]
 
 
 class Classification(Task):
@@ -44,7 +41,7 @@ class Classification(Task):
         self._place_pools(problem, chosen, inputs.normalisation)
         batch_size = config.training.batch_size
         self.size = len(self.train)
-        self.passes = batches_of(self.size, batch_size)
+        self.steps_per_pass = batches_of(self.size, batch_size)
         self.steps_per_epoch = batches_of(len(problem.train), batch_size)
         self.class_names, self.num_classes = problem.class_names, len(problem.class_names)
         self.forward = forward_under(config.training.bf16, device)
@@ -122,6 +119,10 @@ class Classification(Task):
         """The trusted batch of one update of the teacher, augmented like training samples."""
         positions = trusted_positions(len(self.trusted), size, self.config.seed, update)
         return self.trusted.batch(positions, epoch=update, train=True)
+
+    def all_trusted(self) -> tuple[Tensor, Tensor]:
+        """The whole trusted set, not augmented."""
+        return self.trusted.batch(torch.arange(len(self.trusted)), train=False)
 
     def feature(self, name: str) -> Feature:
         """I0 input of the last layer, I1–I3 pooled maps, M0 label, M1 progress."""

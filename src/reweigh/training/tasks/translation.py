@@ -50,7 +50,8 @@ class Translation(Task):
         self.size = len(self.train)
         self.target_lengths = self.train.lengths()[1]  # (N,)
         batches = self.batches(0)
-        self.passes = len(batches)
+        self.steps_per_pass = len(batches)
+        self.averaged = config.training.average or 0
         _refuse_small(min(map(len, batches)), config.training.max_tokens)
         most = config.training.max_tokens
         self.steps_per_epoch = len(token_batches(problem.train, most, config.seed, 0))
@@ -105,15 +106,23 @@ class Translation(Task):
 
     def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
         """Label-smoothed mean token loss of each pair, (n,)."""
-        t = self.config.training
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=t.bf16):
+        with self._precision():
             logits = student(batch)  # (n, T, V)
-        return label_smoothed_losses(logits.float(), batch["target_out"], t.label_smoothing)
+        smoothing = self.config.training.label_smoothing
+        return label_smoothed_losses(logits.float(), batch["target_out"], smoothing)
+
+    def _precision(self) -> torch.autocast:
+        on = self.config.training.bf16
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=on)
 
     def trusted_batch(self, update: int, size: int) -> dict[str, Tensor]:
         """The trusted pairs of one update of the teacher."""
         positions = trusted_positions(len(self.trusted), size, self.config.seed, update)
         return self.trusted.batch(positions, self.device)
+
+    def all_trusted(self) -> dict[str, Tensor]:
+        """All trusted pairs."""
+        return self.trusted.batch(torch.arange(len(self.trusted)), self.device)
 
     def feature(self, name: str) -> Feature:
         """I0 decoder states, I1 encoder states, M0 target embeddings, all pooled; M1 progress."""
@@ -126,7 +135,8 @@ class Translation(Task):
     def standing(self) -> Standing:
         """Mean loss of a trusted token, without smoothing, and how many tokens are right."""
         most = self.config.training.max_tokens
-        loss, accuracy = held_out_loss(self.student, self.trusted, most, self.device)
+        with self._precision():
+            loss, accuracy = held_out_loss(self.student, self.trusted, most, self.device)
         return Standing("loss", loss, accuracy, f"trusted loss {loss:.4f}")
 
     def score(self) -> Scores:
