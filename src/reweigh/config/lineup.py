@@ -8,7 +8,7 @@ from reweigh.config import methods
 from reweigh.config.methods import MethodConfig
 from reweigh.config.reading import check
 from reweigh.config.settings import Settings
-from reweigh.config.translation import OF_PAIRS, REFUSED, TranslationConfig
+from reweigh.config.translation import OF_PAIRS, TranslationConfig
 from reweigh.config.writing import run_id
 from reweigh.errors import UsageError
 
@@ -84,7 +84,7 @@ def _row(name: str, task: str, known: Sequence[str]) -> MethodConfig:
     if name not in LINEUP:
         near = get_close_matches(name, known, n=3, cutoff=0.4) or known
         raise UsageError(f"No method {name!r} to compare; did you mean {' or '.join(near)}?")
-    if task == "translation" and (why := REFUSED.get(LINEUP[name].name)):
+    if task == "translation" and (why := LINEUP[name].not_for_pairs):
         raise UsageError(f"The method {name} cannot weigh sentence pairs: {why}.")
     return lineup_of(task)[name]
 

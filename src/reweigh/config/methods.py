@@ -5,7 +5,7 @@ Defaults are those of the paper or of the baseline's published code, named under
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -23,16 +23,26 @@ TRUSTED_SHARE = 0.1
 """Of the stream of whatever trains on trusted samples as well, unless it says otherwise. Our choice."""
 
 
-class UniformConfig(Section):
+class OneMethod(Section):
+    """What is known of a method beside its settings."""
+
+    on_trusted: ClassVar[bool] = False
+    """Whether it has the trusted samples in its training stream, whatever its settings."""
+    not_for_pairs: ClassVar[str] = ""
+    """Why it makes no sense of sentence pairs, where it makes none."""
+
+
+class UniformConfig(OneMethod):
     """Plain training: every sample weighs the same."""
 
     name: Literal["uniform"] = "uniform"
     """Plain training: every sample weighs the same."""
 
 
-class FocalConfig(Section):
+class FocalConfig(OneMethod):
     """Focal loss: (1 − p_y)^γ times the cross entropy."""
 
+    not_for_pairs = "(1 − p_y)^γ needs the probability of a class"
     name: Literal["focal"] = "focal"
     """Hard samples weigh more: (1 − p_y)^γ."""
 
@@ -40,9 +50,10 @@ class FocalConfig(Section):
     """γ; the paper searched 0.5, 1 and 2."""
 
 
-class ClassBalancedConfig(Section):
+class ClassBalancedConfig(OneMethod):
     """Class-balanced loss: rare classes weigh more, (1 − β) / (1 − β^n) by their n labels."""
 
+    not_for_pairs = "it counts the labels of classes"
     name: Literal["class-balanced"] = "class-balanced"
     """Rare classes weigh more, by the effective number of their samples."""
 
@@ -50,7 +61,7 @@ class ClassBalancedConfig(Section):
     """β; its authors search 0.9, 0.99, 0.999 and 0.9999. 0 is plain training, near 1 inverse frequency."""
 
 
-class SelfPacedConfig(Section):
+class SelfPacedConfig(OneMethod):
     """Self-paced learning: the easiest share of each batch, growing linearly to all of it."""
 
     name: Literal["self-paced"] = "self-paced"
@@ -67,7 +78,7 @@ class SelfPacedConfig(Section):
     """Easiest within each class of the batch, as RL4Data does, or within the batch."""
 
 
-class L2TDataConfig(Section):
+class L2TDataConfig(OneMethod):
     """Learning to teach, data: a keep-or-drop policy, REINFORCE over whole student trainings."""
 
     name: Literal["l2t-data"] = "l2t-data"
@@ -92,9 +103,10 @@ class L2TDataConfig(Section):
     """Speed of reaching these shares of the first trial's best accuracy is the reward, 1:2:3…"""
 
 
-class L2TLossConfig(Section):
+class L2TLossConfig(OneMethod):
     """Learning to teach, loss: the teacher shapes the loss, learned through the student's steps."""
 
+    not_for_pairs = "it shapes a loss over classes"
     name: Literal["l2t-loss"] = "l2t-loss"
     """The teacher shapes the loss function."""
 
@@ -123,9 +135,10 @@ class L2TLossConfig(Section):
         return self
 
 
-class MentorNetConfig(Section):
+class MentorNetConfig(OneMethod):
     """MentorNet: a small network imitates a predefined (pd) or a data-driven (dd) curriculum."""
 
+    not_for_pairs = "its mentor was made for losses of classes, and learns from labels"
     name: Literal["mentornet"] = "mentornet"
     """A mentor network turns losses and progress into weights."""
 
@@ -162,7 +175,7 @@ class MentorNetConfig(Section):
     """Trusted samples per look of dd's mentor, of 32 looks at most. Our choice."""
 
 
-class MetaWeightNetConfig(Section):
+class MetaWeightNetConfig(OneMethod):
     """Meta-Weight-Net: a curve from loss to weight, learned through one plain SGD step."""
 
     name: Literal["meta-weight-net"] = "meta-weight-net"
@@ -187,7 +200,7 @@ class MetaWeightNetConfig(Section):
     """Student steps per teacher step (Meta-Weight-Net: 1)."""
 
 
-class LearningToReweightConfig(Section):
+class LearningToReweightConfig(OneMethod):
     """Learning to reweight (Ren 2018): weights from one meta-gradient at zero, fresh every step."""
 
     name: Literal["learning-to-reweight"] = "learning-to-reweight"
@@ -197,9 +210,11 @@ class LearningToReweightConfig(Section):
     """Trusted samples per step (its code: 100)."""
 
 
-class GoldLossCorrectionConfig(Section):
+class GoldLossCorrectionConfig(OneMethod):
     """Gold loss correction: a first student measures which class is taken for which; costs 2."""
 
+    not_for_pairs = "it counts which class is taken for which"
+    on_trusted = True
     name: Literal["gold-loss-correction"] = "gold-loss-correction"
     """Losses corrected by a matrix that a first training measured on the trusted samples, which are
     repeated until they are 10 % of the second one's stream (our choice)."""
@@ -208,7 +223,7 @@ class GoldLossCorrectionConfig(Section):
 Feature = Literal["I0", "I1", "I2", "I3", "M0", "M1"]
 
 
-class DeepConfig(Section):
+class DeepConfig(OneMethod):
     """The paper's method: a teacher on the student's internal states, learned through its steps."""
 
     name: Literal["deep"] = "deep"
@@ -269,42 +284,45 @@ class DeepConfig(Section):
         return self
 
 
-class TrustedOnlyConfig(Section):
+class TrustedOnlyConfig(OneMethod):
     """Control: training on the trusted set alone."""
 
+    on_trusted = True
     name: Literal["trusted-only"] = "trusted-only"
     """Control: the trusted set alone."""
 
 
-class TrustedMixedConfig(Section):
+class TrustedMixedConfig(OneMethod):
     """Control: the trusted samples mixed into the training set, repeated until they are 10 % of it."""
 
+    on_trusted = True
     name: Literal["trusted-mixed"] = "trusted-mixed"
     """Control: the trusted set mixed into training, repeated until it is 10 % of the stream."""
 
 
-class PerfectWeightsConfig(Section):
+class PerfectWeightsConfig(OneMethod):
     """Ceiling of any reweighting: 1 for a right label, 0 for a wrong one. Needs planted noise."""
 
     name: Literal["perfect-weights"] = "perfect-weights"
     """Ceiling of any reweighting: 1 for a right label, 0 for a wrong one."""
 
 
-class PerfectMixedConfig(Section):
+class PerfectMixedConfig(OneMethod):
     """Ceiling of any reweighting with the trusted samples mixed in. Needs planted noise."""
 
+    on_trusted = True
     name: Literal["perfect-mixed"] = "perfect-mixed"
     """Ceiling of any reweighting that trains on the trusted samples, too: repeated until they are 10 %."""
 
 
-class CleanLabelsConfig(Section):
+class CleanLabelsConfig(OneMethod):
     """Ceiling of all: plain training on the true labels. Needs planted noise."""
 
     name: Literal["clean-labels"] = "clean-labels"
     """Ceiling of all: plain training on the true labels."""
 
 
-class OwnConfig(Section):
+class OwnConfig(OneMethod):
     """A method of one's own."""
 
     name: OwnCode
@@ -345,7 +363,7 @@ MethodConfig = Annotated[
     Discriminator(_whose),
 ]
 
-METHODS: dict[str, type[Section]] = {m.model_fields["name"].default: m for m in get_args(_Ours)}
+METHODS: dict[str, type[OneMethod]] = {m.model_fields["name"].default: m for m in get_args(_Ours)}
 
 
 def own_code(method: MethodConfig) -> str | None:
@@ -359,6 +377,6 @@ def trains_on_trusted(method: Mapping[str, Any]) -> bool:
 
     What it makes of them is then no measure of how well it does on others.
     """
-    mixed = ("trusted-only", "trusted-mixed", "perfect-mixed", "gold-loss-correction")
-    settings = method.get("options", {}) if ":" in method["name"] else method
-    return method["name"] in mixed or bool(settings.get("trusted_share"))
+    kind = METHODS.get(method["name"])  # None for the user's own
+    settings = method if kind else method.get("options", {})
+    return bool((kind and kind.on_trusted) or settings.get("trusted_share"))

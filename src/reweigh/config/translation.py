@@ -21,15 +21,6 @@ from reweigh.config.run import Common
 from reweigh.config.section import Section
 from reweigh.config.training import OptimiserConfig
 
-REFUSED = {
-    "class-balanced": "it counts the labels of classes",
-    "focal": "(1 − p_y)^γ needs the probability of a class",
-    "gold-loss-correction": "it counts which class is taken for which",
-    "l2t-loss": "it shapes a loss over classes",
-    "mentornet": "its mentor was made for losses of classes, and learns from labels",
-}
-"""Methods that make no sense of sentence pairs, and why."""
-
 OF_PAIRS: dict[str, Any] = {"teacher": "agreement", "teacher_lr": 0.01}
 """What `deep` means where there are no classes."""
 
@@ -191,7 +182,7 @@ class TranslationConfig(Common):
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         method = self.method
-        if (why := REFUSED.get(method.name)) is not None:
+        if why := method.not_for_pairs:
             raise ValueError(f"method {method.name} cannot weigh sentence pairs: {why}")
         if isinstance(method, DeepConfig) and method.teacher in ("posterior", "margin"):
             raise ValueError(
