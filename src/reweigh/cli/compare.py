@@ -75,44 +75,29 @@ def compare(
 
     reweigh compare tune.toml --pretrain train.toml --noise mask:0.1:0.15
     """
-    from reweigh.config import explain, read_config, run_id
-    from reweigh.config.lineup import choose, tuned
-    from reweigh.config.methods import own_code
-    from reweigh.config.reading import check, named, read_tree
-    from reweigh.config.rows import explain_rows, own_rows
-    from reweigh.errors import ReweighError, UsageError
+    from reweigh.config import read_config, run_id
+    from reweigh.config.comparison import read_comparison
+    from reweigh.config.lineup import tuned
+    from reweigh.errors import ReweighError
 
     given = options.settings(
         task=task, data=data, data_dir=data_dir, noise=noise, epochs=epochs,
         device=device, threads=threads,
     )  # fmt: skip
-    if any(one.startswith(("method.", "method=")) for one in sets or ()):
-        raise UsageError(
-            "compare takes its methods from --methods, with settings of their own; for other settings "
-            "add a row of your own, as in --set rows.mine.like=deep --set rows.mine.every=2"
-        )
-    tree = read_tree(config, given, sets or ())
-    tables = tree.pop("rows", {})
-    base = check(tree, named(config))
-    own = own_rows(tables, base.task, named(config))
-    rows = choose(methods, base.task, own)
-    if "method" in tree:
+    asked = read_comparison(config, given, sets or (), methods)
+    if asked.unused_method:
         screen.say(
             f"[method] of {config} is not used: rows have settings of their own ([rows.NAME])."
         )
     if print_config:
-        screen.show(explain(base, without={"method"}) + "\n" + explain_rows(rows, own))
+        screen.show(asked.explained())
         return
-    if any(own_code(row) for row in rows.values()):
-        from reweigh.methods.own import check_own
 
-        for row in rows.values():
-            check_own(row)
-    runs = [
-        (name, base.model_copy(update={"method": method, "seed": base.seed + i}))
-        for name, method in rows.items()
-        for i in range(seeds)
-    ]
+    from reweigh.methods.own import check_own
+
+    for row in asked.rows.values():
+        check_own(row)
+    runs, base = asked.runs(seeds), asked.base
     if pretrain is not None:
         given.pop("training.epochs", None)  # those of the fine-tuning
         runs = tuned(runs, read_config(pretrain, given))

@@ -1,0 +1,56 @@
+"""What `reweigh compare` is asked for: settings that all rows share, and the rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reweigh.config.lineup import choose
+from reweigh.config.methods import MethodConfig
+from reweigh.config.reading import check, named, read_tree
+from reweigh.config.rows import explain_rows, own_rows
+from reweigh.config.settings import Settings
+from reweigh.config.writing import explain
+from reweigh.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods on the same data, schedule and seeds."""
+
+    base: Settings
+    """Of all rows, but for the method."""
+    rows: dict[str, MethodConfig]
+    """By name, in the order of the table."""
+    own: dict[str, MethodConfig]
+    """The user's own rows, whether chosen or not."""
+    unused_method: bool
+    """Whether a [method] was given, which no row looks at."""
+
+    def runs(self, seeds: int) -> list[tuple[str, Settings]]:
+        """Every row with every seed."""
+        return [
+            (name, self.base.model_copy(update={"method": method, "seed": self.base.seed + i}))
+            for name, method in self.rows.items()
+            for i in range(seeds)
+        ]
+
+    def explained(self) -> str:
+        """All settings as TOML with their meaning."""
+        return explain(self.base, without={"method"}) + "\n" + explain_rows(self.rows, self.own)
+
+
+def read_comparison(
+    path: Path | None, options: Mapping[str, Any], assignments: Sequence[str], methods: str
+) -> Comparison:
+    """From a file, options and `key=value` text as for a run, and `methods`, which names the rows."""
+    if any(one.startswith(("method.", "method=")) for one in assignments):
+        raise UsageError(
+            "compare takes its methods from --methods, with settings of their own; for other settings "
+            "add a row of your own, as in --set rows.mine.like=deep --set rows.mine.every=2"
+        )
+    tree = read_tree(path, options, assignments)
+    tables = tree.pop("rows", {})
+    base = check(tree, named(path))
+    own = own_rows(tables, base.task, named(path))
+    return Comparison(base, choose(methods, base.task, own), own, "method" in tree)
