@@ -32,6 +32,15 @@ def test_method_name_chooses_the_section_and_deep_is_the_default() -> None:
     assert read_config(None, {}, ["method.every=5"]).method == DeepConfig(every=5)
 
 
+def test_nothing_after_the_sign_is_the_default_again(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text("[training]\nlr = 7.0\n")
+    assert read_config(file, {}, ["training.lr="]) == read_config(None)
+    assert read_config(file, {}, ["nowhere.at.all="]).training.lr == 7.0
+    with pytest.raises(UsageError, match=r"In .*c\.toml and the options: training\.lr = -1"):
+        read_config(file, {}, ["training.lr=-1"])
+
+
 def test_unknown_keys_offer_the_nearest_name() -> None:
     assert "unknown key training.epoch; did you mean epochs" in complaint("training.epoch=3")
     assert "unknown key method.evry; did you mean every?" in complaint("method.evry=3")

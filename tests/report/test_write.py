@@ -128,6 +128,13 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
     results = [
         {"method": row, "seed": 0, "run_id": "0" * 16, "noise_auroc": None, "train_seconds": 1.0}
         | {"bleu_last": bleu, "bleu_best_by_trusted": bleu, "trusted_loss_last": 1 / bleu}
+        | {
+            "tests": {
+                t: {key: [bleu, bleu - d] for key in ("last", "best_by_trusted")}
+                for t, d in (("flickr", 1), ("<coco>", 2))
+            },
+            "signature": "tok:13a",
+        }
         for row, bleu in (("uniform", 30.0), ("deep", 33.0))
     ]
     made = report()
@@ -146,6 +153,9 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
     assert foremost(runs) is runs[1]
     page = render(translated)
     assert "BLEU (last epoch)" in page
+    assert "<td>flickr</td><td>33.00 (32.00)</td>" in page
+    assert "<td>&lt;coco&gt;</td><td>30.00 (28.00)</td>" in page
+    assert "tok:13a" in page
     assert 'id="samples"' not in page
     assert "<strong>Caution:</strong> nobody &lt;checked&gt; it." in page
     assert (

@@ -144,6 +144,34 @@ def test_trusted_files_of_your_own(tmp_path):
     assert problem.record["counts"] == {"train": 300, "trusted": 9, "valid": 41, "test": 50}
 
 
+def test_a_part_in_two_forms_is_refused(folder):
+    (folder / "train.tsv").write_text("ein\ta\n")
+    with pytest.raises(DataError, match=r"train\.tsv and train\.de and train\.en: leave one"):
+        prepare(spec(folder))
+    (folder / "train.tsv").unlink()
+    (folder / "train.de.gz").write_bytes(b"")
+    with pytest.raises(DataError, match=r"train\.de and train\.de\.gz: leave one"):
+        prepare(spec(folder))
+
+
+def test_one_pair_is_no_validation_set(tmp_path):
+    folder = write_folder(tmp_path, train=TRAIN, valid=VALID[:1], test=TEST)
+    with pytest.raises(DataError, match=r"The validation set has 1 pair\(s\)"):
+        prepare(spec(folder))
+
+
+def test_references_without_blanks_are_told(tmp_path):
+    def chinese(pairs):
+        return [(a, "狗看见了一只猫和很多鸟" + str(i)) for i, (a, _) in enumerate(pairs)]
+
+    parts = {"train": TRAIN, "valid": VALID, "test": TEST}
+    folder = write_folder(tmp_path, **{name: chinese(pairs) for name, pairs in parts.items()})
+    (words,) = prepare(spec(folder, max_ratio=1000)).cautions
+    assert "have no blanks between their words" in words
+    cut = {name: [(a, " ".join(b)) for a, b in chinese(p)] for name, p in parts.items()}
+    assert not prepare(spec(write_folder(tmp_path / "cut", **cut), max_ratio=1000)).cautions
+
+
 def test_the_iwslt_archive_as_it_was_published(tmp_path):
     folder = tmp_path / "de-en"
     folder.mkdir()

@@ -35,6 +35,15 @@ def test_the_table_has_mean_and_spread(tmp_path: Path) -> None:
     assert cells == ["uniform", "2", "15.00 ± 7.07", "50.00 ± 0.00", "1.00", "–"]
 
 
+def test_what_the_runs_said_of_their_data_stands_under_the_table(tmp_path: Path) -> None:
+    errors = {"test_error_last": 0.1, "test_error_best_by_trusted": 0.5, "noise_auroc": None}
+    who = {"method": "uniform", "settings": {"name": "uniform"}, "cost": 1.0, **errors}
+    rows = [who | {"seed": seed, "cautions": ["nobody checked"]} for seed in (0, 1)]
+    made = Comparison(rows, {}, tmp_path)
+    assert made.table().caption == "Caution: nobody checked"
+    assert made.markdown().count("Caution: nobody checked") == 1
+
+
 def test_what_is_said_under_a_table_comes_from_the_settings_of_its_rows() -> None:
     def row(name: str, **settings: object) -> dict:
         errors = {"test_error_last": 0.1, "test_error_best_by_trusted": 0.2, "noise_auroc": None}

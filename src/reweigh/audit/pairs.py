@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from reweigh import signals
 from reweigh.audit.detection import ranking
-from reweigh.audit.quality import weight_or_nan, weight_ranks
+from reweigh.audit.quality import unweighed, weight_or_nan, weight_ranks
 from reweigh.audit.run import weights_of
 from reweigh.config import TranslationConfig
 from reweigh.config.methods import UniformConfig
@@ -27,8 +27,11 @@ from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
+from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished, set_up_torch
+from reweigh.training.run_folder import read_record
 from reweigh.training.tasks import prepared
+from reweigh.training.tasks.base import fingerprint
 from reweigh.training.tasks.translation import Translation
 from reweigh.training.whereabouts import with_data_found
 from reweigh.training.workshop import device_after
@@ -53,13 +56,13 @@ class PairAudit:
         return len(self.corpus)
 
     def columns(self, part: slice) -> dict[str, NDArray[Any]]:
-        """Columns of the table for some pairs; sentences as the student reads them."""
+        """Columns of the table for some pairs; sentences as the student reads them, put together again."""
         positions = range(len(self))[part]
         return {
             "index": np.asarray(positions),
             "id": self.corpus.ids[part],
-            "source": np.array([self._words(self.corpus.source[k]) for k in positions], str),
-            "target": np.array([self._words(self.corpus.target[k]) for k in positions], str),
+            "source": np.array([self._read(self.corpus.source[k]) for k in positions], str),
+            "target": np.array([self.codec.decode(self.corpus.target[k]) for k in positions], str),
             "label_quality": self.quality[part],
             "weight": self.weight[part],
             "loss": self.loss[part],
@@ -78,8 +81,8 @@ class PairAudit:
             "detection": truth,
         }
 
-    def _words(self, numbers: NDArray[np.int32]) -> str:
-        return " ".join(self.codec.decode_words(numbers.tolist()))
+    def _read(self, numbers: NDArray[np.int32]) -> str:
+        return self.codec.form.source_sentence(self.codec.decode_words(numbers.tolist()))
 
 
 def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
@@ -89,14 +92,13 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     set_up_torch(config)
     problem = prepared(config)
     assert isinstance(problem, TranslationProblem)
+    _refuse_changed(folder, config, problem)
     task = Translation(config, problem, method_for(UniformConfig()), device_after(config.device))
     task.begin_from(folder / "best.safetensors")
     weights = weights_of(folder, config, problem)
     loss = pair_losses(task)
     p = np.exp(-loss)
     n = len(problem.train)
-    if weights is not None and weights.shape[1] != n:
-        raise DataError(f"{folder} weighed other pairs than {config.data.name} gives; train again.")
     return PairAudit(
         corpus=problem.train,
         codec=problem.codec,
@@ -104,8 +106,18 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
         loss=loss,
         quality=p if weights is None else ((weight_ranks(weights) + p) / 2).astype(np.float32),
         changed=problem.changed,
-        cautions=problem.cautions,
+        cautions=(*problem.cautions, *unweighed(weights)),
     )
+
+
+def _refuse_changed(folder: Path, config: TranslationConfig, problem: TranslationProblem) -> None:
+    """The text must still be what the run was trained on, or every row would be about another."""
+    learned_from = read_record(folder / RESULT).get("fingerprint")
+    if learned_from and learned_from != fingerprint(problem):
+        raise DataError(
+            f"{config.data.name} no longer gives the pairs that {folder} was trained on; restore the "
+            "text, or train again."
+        )
 
 
 @torch.no_grad()

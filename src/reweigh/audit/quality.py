@@ -10,6 +10,8 @@ so that each corrects the other: a student may have memorised a wrong label that
 believed. Without weights $q_i = p_i$, cleanlab's *self-confidence*.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
@@ -18,6 +20,8 @@ from reweigh.audit.inputs import checked_labels, checked_probabilities, checked_
 
 LAST_EPOCHS = 5
 """Early weights come from a teacher that has not learned yet; a single epoch is noisy."""
+MOST_UNSEEN = 0.02
+"""Share of samples without a weight that is not worth a word."""
 
 
 def get_label_quality_scores(
@@ -53,6 +57,19 @@ def weight_ranks(weights: NDArray[np.float32]) -> NDArray[np.float32]:
 def weight_or_nan(weights: NDArray[np.float32] | None, size: int) -> NDArray[np.float32]:
     """Mean weight (n,) of the last epochs; NaN where nobody gave any."""
     return np.full(size, np.nan, np.float32) if weights is None else mean_weights(weights)
+
+
+def unweighed(weights: NDArray[np.float32] | None) -> Iterator[str]:
+    """What to know of the scores where one of the two witnesses is silent."""
+    if weights is None:
+        yield "the run gave no weights, so the scores rest on the student's answers alone"
+        return
+    silent = int(np.isnan(mean := mean_weights(weights)).sum())
+    if silent > MOST_UNSEEN * len(mean):
+        yield (
+            f"{silent:,} of {len(mean):,} samples were not shown in the last epochs: no weight speaks for "
+            "or against them"
+        )
 
 
 def mean_weights(weights: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from reweigh.audit.copies import conflicting_copies
 from reweigh.audit.detection import Detection, detection
 from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
-from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, weight_or_nan
+from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, unweighed, weight_or_nan
 from reweigh.config import RunConfig, Settings
 from reweigh.config.methods import OwnConfig
 from reweigh.data.readers.arrays import read_npz
@@ -136,7 +136,7 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
         not_judged={"trusted": len(problem.trusted), "test": len(problem.test)},
-        cautions=(*problem.cautions, *_uneven(problem)),
+        cautions=(*problem.cautions, *unweighed(weights), *_uneven(problem)),
     )
 
 

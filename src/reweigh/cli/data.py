@@ -66,6 +66,7 @@ def get(
 def show(
     name: Name,
     sets: options.Set = None,
+    task: options.Task = None,
     data_dir: options.DataDir = None,
     noise: options.Noise = None,
     seed: options.Seed = None,
@@ -87,9 +88,11 @@ def show(
     from reweigh.config import read_config
     from reweigh.data.catalogue import text_names
     from reweigh.data.samples import Problem
+    from reweigh.text.sources import looks_like_text
     from reweigh.training.tasks import prepared
 
-    task = "translation" if name in text_names() else None
+    if task is None and (name in text_names() or looks_like_text(Path(name))):
+        task = "translation"
     given = options.settings(data=name, data_dir=data_dir, noise=noise, seed=seed, task=task)
     problem = prepared(read_config(None, given, sets or ()))
     if as_json:
@@ -108,6 +111,9 @@ def _text_table(record: dict[str, Any]) -> Any:
     title = f"{record['data']}: {record['source']} to {record['target']}, "
     title += f"noise {record['noise']}{changed}, {record['vocabulary']:,} pieces"
     table = Table("part", "pairs", "source tokens", "target tokens", title=title)
+    left_out = {why: n for why, n in record["dropped"].items() if n}
+    table.caption = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in left_out.items())
+    table.caption = f"training pairs left out: {table.caption or 'none'}"
     for part, count in record["counts"].items():
         table.add_row(part, f"{count:,}", *(f"{tokens:,}" for tokens in record["tokens"][part]))
     return table

@@ -44,11 +44,11 @@ def translate(
     from reweigh.training.interpreter import Interpreter
 
     how = Beam(beam, length_penalty)
+    model = Interpreter(run, last=last, device=device, threads=threads)
     raw = sys.stdin.buffer.read()
     if not raw:
         raise DataError("there is nothing to translate: give sentences on standard input.")
     lines = lines_of(raw, "standard input")
-    model = Interpreter(run, last=last, device=device, threads=threads)
     unknown = model.unknown_share(lines)
     if unknown > 0.1:
         screen.say(

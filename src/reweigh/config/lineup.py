@@ -51,6 +51,9 @@ TRANSLATION: dict[str, MethodConfig] = {
 }
 """What `all` means for translation; every other row that makes sense of pairs can be named."""
 
+OF_ALL_PAIRS = {"self-paced": methods.SelfPacedConfig(per_class=False)}
+"""Rows that can be named there and mean something else than for classes."""
+
 BUDGETS = {
     "l2t-data": "learned from 10 trial trainings, its authors take up to 5000",
     "l2t-loss": "looks back through 5 steps, its authors through 200",
@@ -62,7 +65,7 @@ BUDGETS = {
 
 def lineup_of(task: str) -> dict[str, MethodConfig]:
     """All rows that can be named; for translation some mean something else."""
-    return {**LINEUP, **TRANSLATION} if task == "translation" else LINEUP
+    return {**LINEUP, **OF_ALL_PAIRS, **TRANSLATION} if task == "translation" else LINEUP
 
 
 def choose(

@@ -21,7 +21,8 @@ def read_config(
     assignments: Iterable[str] = (),
 ) -> Settings:
     """Settings from `path`, then `options` (dotted names), then `key=value` text: the last wins."""
-    return check(read_tree(path, options, assignments), named(path))
+    assignments = tuple(assignments)
+    return check(read_tree(path, options, assignments), named(path, options, assignments))
 
 
 def read_tree(
@@ -32,13 +33,17 @@ def read_tree(
     for key, value in (options or {}).items():
         assign(tree, key, value)
     for text in assignments:
-        assign(tree, *parse_assignment(text))
+        key, value = parse_assignment(text)
+        unset(tree, key) if value == "" else assign(tree, key, value)
     return tree
 
 
-def named(path: Path | None) -> str:
+def named(
+    path: Path | None, options: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
+) -> str:
     """What complaints call the source of settings."""
-    return str(path) if path else "the settings"
+    more = " and the options" if options or [*assignments] else ""
+    return f"{path}{more}" if path else "the settings"
 
 
 def check(tree: Mapping[str, Any], source: str, method: str = "method") -> Settings:
@@ -100,6 +105,15 @@ def _value(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return parsed["value"] if set(parsed) == {"value"} else text
+
+
+def unset(tree: dict[str, Any], key: str) -> None:
+    """Leave the dotted `key` at its default, whatever came before: `--set key=`."""
+    *tables, last = key.split(".")
+    for name in tables:
+        tree = tree.get(name, {})
+    if isinstance(tree, dict):
+        tree.pop(last, None)
 
 
 def assign(tree: dict[str, Any], key: str, value: Any) -> None:

@@ -62,6 +62,9 @@ class TextConfig(Section):
     merges: int = Field(default=10_000, ge=1, le=1_000_000)
     """Merges of the byte-pair encoding, learned on both languages together."""
 
+    vocabulary: str | None = None
+    """A run's folder, or its vocabulary.json, whose pieces are taken; unset: learned on this text."""
+
     max_length: int = Field(default=175, ge=1, le=10_000)
     """Training pairs with more words on a side are left out."""
 

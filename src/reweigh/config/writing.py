@@ -14,7 +14,8 @@ from reweigh.config.settings import Settings
 
 _ELSEWHERE = {"device", "threads"}  # where and how fast it runs: recorded in env.json
 _WITHOUT_EFFECT = {"data": "dir", "training": "checkpoint_every"}
-_ORIGINS = {"method": "teacher_from", "student": "start"}  # folders of runs, named after their ids
+# folders of runs, named after their ids
+_ORIGINS = {"method": "teacher_from", "student": "start", "data": "vocabulary"}
 
 
 def plain_values(config: Section) -> dict[str, Any]:

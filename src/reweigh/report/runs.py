@@ -11,6 +11,7 @@ from reweigh.config.differences import told_apart
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import defining, experiment
 from reweigh.errors import UsageError
+from reweigh.training.comparison import both_scores
 from reweigh.training.measures import Value, measure_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished
@@ -139,6 +140,18 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
             }
         )
     return sorted(rows, key=lambda row: measure.order(row["last"]))
+
+
+def test_sets(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """Of translators: both scores on every test set, one row a method and set; else nothing."""
+    sets = dict.fromkeys(test for run in runs for test in run.result.get("tests", ()))
+    by_row = {run.row: [r.result for r in runs if r.row == run.row] for run in runs}
+    return [
+        {"method": row, "test": test}
+        | {which: both_scores(some, test, which) for which in ("last", "best_by_trusted")}
+        for test in sets
+        for row, some in by_row.items()
+    ]
 
 
 def _spread(values: list[float]) -> Value:

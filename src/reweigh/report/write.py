@@ -18,7 +18,7 @@ from reweigh.replacing import write_atomically
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
 from reweigh.report.evidence import LONGEST, Texts, texts_of
-from reweigh.report.runs import Run, counterpart, foremost, read_runs, table
+from reweigh.report.runs import Run, counterpart, foremost, read_runs, table, test_sets
 from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.suspects import suspects
@@ -166,6 +166,8 @@ def _content(report: Report) -> dict[str, Any]:
         "main": main,
         "rows": report.rows,
         "measure": report.measure,
+        "test_sets": test_sets(report.runs),
+        "signature": main.result.get("signature", ""),
         "beside": "" if report.beside is None else shown(report.beside[0].folder.name),
         "headline": headline(report),
         "cautions": report.cautions,

@@ -16,6 +16,9 @@ from reweigh.text.bpe import Bpe, Merge, join
 from reweigh.text.tokenise import detokenise, tokenise
 from reweigh.text.vocabulary import MASK, SPECIALS, Vocabulary
 
+VOCABULARY = "vocabulary.json"
+"""What a run's folder calls it."""
+
 
 @dataclass(frozen=True)
 class TextForm:
@@ -40,6 +43,15 @@ class TextForm:
     def sentence(self, words: Sequence[str]) -> str:
         """A translation as a reader wants it."""
         return detokenise(words, self.target)
+
+    def source_sentence(self, words: Sequence[str]) -> str:
+        """The same of what was translated."""
+        return detokenise(words, self.source)
+
+    def __str__(self) -> str:
+        case = "lower-cased" if self.lowercase else "cased"
+        cut = ", tokenised before" if self.tokenised else ""
+        return f"{self.source} to {self.target}, {case}{cut}"
 
 
 class Codec:

@@ -92,6 +92,11 @@ def _trusted(texts: Texts, form: TextForm, valid: Part, limits: Limits) -> tuple
         return Part.of(texts.trusted, form), valid
     validates = texts.valid is not None or texts.valid_every is not None
     number = limits.trusted or (min(_MOST, len(valid) // 2) if validates else len(valid))
+    if not number:
+        raise DataError(
+            f"The validation set has {len(valid)} pair(s), of which half would be trusted: give more, or "
+            "trusted pairs in files of their own."
+        )
     if number > len(valid):
         raise DataError(
             f"{number:,} pairs cannot be trusted where there are {len(valid):,} to take them from: "

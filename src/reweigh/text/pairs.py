@@ -69,7 +69,8 @@ def paired(source: Sequence[str], target: Sequence[str], name: str) -> Pairs:
     """Pairs of equally many lines, those with an empty side dropped."""
     full = [bool(a.strip() and b.strip()) for a, b in zip(source, target, strict=True)]
     if not any(full):
-        raise DataError(f"{name} has no pair of sentences: a side of each of its lines is empty.")
+        why = "a side of each of its lines is empty" if full else "it is empty"
+        raise DataError(f"{name} has no pair of sentences: {why}.")
     kept = [k for k, whole in enumerate(full) if whole]
     source, target = [source[k] for k in kept], [target[k] for k in kept]
     return Pairs(source, target, np.asarray(kept, dtype=np.int64), empty=len(full) - len(kept))

@@ -21,17 +21,20 @@ from reweigh.data.seeds import generator
 from reweigh.errors import UsageError
 from reweigh.text import cache
 from reweigh.text.bpe import Bpe, learn
-from reweigh.text.codec import Codec, TextForm
+from reweigh.text.codec import VOCABULARY, Codec, TextForm
 from reweigh.text.corpus import Corpus, HeldOut, Ragged
 from reweigh.text.hold_out import Split, split
 from reweigh.text.noise import parse_noise, plant
 from reweigh.text.parts import Part
 from reweigh.text.problem import TranslationProblem
+from reweigh.text.segmented import unsegmented
 from reweigh.text.sources import VALID, find_texts
 from reweigh.text.vocabulary import Vocabulary
 
-_FORM = 1
+_FORM, _FORM_WITHOUT_VALID = 1, 2
 """Raised whenever the same settings come to give other numbers: old caches are then not used."""
+
+_PLACES = ("data", "data_dir", "vocabulary")  # what is found there counts, not where
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,8 @@ class TextSpec:
     """The text was tokenised already, as Moses does it."""
     merges: int = 10_000
     """Of the joint byte-pair encoding."""
+    vocabulary: Path | None = None
+    """A run's folder, or its file, whose pieces are taken; unset: learned on the training text."""
     max_length: int = 175
     """Words a side; longer training pairs are left out."""
     max_ratio: float = 1.5
@@ -78,17 +83,32 @@ class TextSpec:
 def prepare(spec: TextSpec) -> TranslationProblem:
     """The problem that `spec` describes, worked out once per content of the files."""
     files = find_texts(spec.data, spec.data_dir, spec.source, spec.target)
-    choices = {k: v for k, v in asdict(spec).items() if k not in ("data", "data_dir")}
-    decides = json.dumps([_FORM, files.digest(), files.official, choices], sort_keys=True)
-    key = sha256(decides.encode()).hexdigest()
+    form = TextForm(spec.source, spec.target, spec.lowercase, spec.tokenised)
+    given = None if spec.vocabulary is None else _given(spec.vocabulary, form)
+    choices = {k: v for k, v in asdict(spec).items() if k not in _PLACES}
+    version = _FORM if {"iwslt", *VALID} & set(files.parts) else _FORM_WITHOUT_VALID
+    decides = [version, files.digest(), files.official, choices]
+    decides += [given.to_json()] if given is not None else []
+    key = sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
     problem = cache.load(key)
     if problem is None:
-        form = TextForm(spec.source, spec.target, spec.lowercase, spec.tokenised)
         parts = split(files.read(), form, spec, given=not files.official)
-        problem = _numbered(parts, form, spec, {**choices, "content": key})
+        problem = _numbered(parts, spec, given, form, {**choices, "content": key})
         cache.store(key, problem)
-    words = () if files.official or spec.noise != "none" else tuple(_cautions(set(files.parts)))
-    return replace(problem, record={"data": spec.data, **problem.record}, cautions=words)
+    words = [] if files.official or spec.noise != "none" else list(_cautions(set(files.parts)))
+    words += unsegmented(problem.tests, spec.target)
+    return replace(problem, record={"data": spec.data, **problem.record}, cautions=tuple(words))
+
+
+def _given(place: Path, form: TextForm) -> Codec:
+    """The pieces of another run, which must have cut its text into words alike."""
+    codec = Codec.load(place / VOCABULARY if place.is_dir() else place)
+    if codec.form != form:
+        raise UsageError(
+            f"{place} is of {codec.form}, and this text is to be {form}: set data.source, target, "
+            "lowercase and tokenised as they were there."
+        )
+    return codec
 
 
 def _cautions(given: set[str]) -> Iterator[str]:
@@ -96,7 +116,8 @@ def _cautions(given: set[str]) -> Iterator[str]:
     if not given & {"trusted", *VALID}:
         yield (
             "no trusted pairs were given: some were taken from the training text, which may be wrong; "
-            "put pairs that somebody checked into trusted.tsv beside train.tsv"
+            "put pairs that somebody checked into trusted.tsv, this text into train.tsv, and name the "
+            "folder of both"
         )
     if not any(name.startswith("test") for name in given):
         yield (
@@ -106,10 +127,10 @@ def _cautions(given: set[str]) -> Iterator[str]:
 
 
 def _numbered(
-    parts: Split, form: TextForm, spec: TextSpec, choices: dict[str, Any]
+    parts: Split, spec: TextSpec, given: Codec | None, form: TextForm, choices: dict[str, Any]
 ) -> TranslationProblem:
     train = _limited(parts.train, spec)
-    codec = _learned(train, form, spec.merges)
+    codec = given or _learned(train, form, spec.merges)
     clean = _corpus(train, codec)
     noise = parse_noise(spec.noise)
     noisy, changed = clean, None

@@ -5,6 +5,7 @@ there are any, `valid` (or `val`, `dev`), `trusted`, and test sets whose names b
 """
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -81,6 +82,15 @@ def find_texts(data: str, data_dir: Path | None, source: str, target: str) -> Te
     )
 
 
+def looks_like_text(path: Path) -> bool:
+    """Whether a folder holds sentence pairs: train.tsv, or train.xx with train.yy."""
+    if not path.is_dir():
+        return False
+    names = {file.name.removesuffix(".gz") for file in path.glob("train.*")}
+    languages = [name for name in names if re.fullmatch(r"train\.[a-z]{2,3}", name)]
+    return "train.tsv" in names or len(set(languages) - {"train.csv", "train.npz"}) > 1
+
+
 def _named(name: str, data_dir: Path | None, source: str, target: str) -> TextFiles:
     plain = [f"train.{source}.gz", f"train.{source}"]
     wanted = [*plain, *(f"{name}-{source}-{target}/{file}" for file in plain)]
@@ -98,6 +108,7 @@ def _folder_parts(folder: Path, source: str, target: str) -> dict[str, tuple[Pat
     for stem in sorted(_stems(names, source) | _stems(names, "tsv")):
         if stem not in ("train", "trusted", *VALID) and not stem.startswith("test"):
             continue
+        _refuse_two(folder, names, stem, (source, target))
         if table := _one_of(names, f"{stem}.tsv"):
             parts[stem] = (folder / table,)
         else:
@@ -111,6 +122,20 @@ def _folder_parts(folder: Path, source: str, target: str) -> dict[str, tuple[Pat
             f"{', '.join(sorted(names)[:8]) or 'no files'}); name the languages or the folder."
         )
     return parts
+
+
+def _refuse_two(folder: Path, names: set[str], stem: str, languages: tuple[str, str]) -> None:
+    """One part in two forms: nobody knows which is meant."""
+    forms = (
+        [f"{stem}.tsv", f"{stem}.tsv.gz"],
+        *([f"{stem}.{x}", f"{stem}.{x}.gz"] for x in languages),
+    )
+    found = [[name for name in form if name in names] for form in forms]
+    twice = next((form for form in found if len(form) > 1), None)
+    if twice is None and found[0] and any(found[1:]):
+        twice = [*found[0], *found[1], *found[2]]
+    if twice is not None:
+        raise DataError(f"{folder} has {' and '.join(twice)}: leave one of them.")
 
 
 def _stems(names: Iterable[str], ending: str) -> set[str]:

@@ -45,7 +45,8 @@ class Comparison:
         """For a terminal: errors in percent or BLEU, cost in units of plain training."""
         what = "BLEU" if _bleu(self.rows) else "test error, %"
         where = f"{self.folder}: {self.terms}" if self.terms else f"{self.folder}"
-        caption = "; ".join(word for word in (self._caption(), _other_data(self.rows)) if word)
+        words = (self._caption(), _other_data(self.rows), *_cautions(self.rows))
+        caption = "; ".join(word for word in words if word)
         table = Table(title=escape(f"{what} ({where})"), caption=escape(caption) or None)
         for name in self._heads():
             table.add_column(name, justify="left" if name == "method" else "right")
@@ -69,8 +70,8 @@ class Comparison:
     def _below(self) -> list[str]:
         """What a reader must know of the figures."""
         missing = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
-        words = (self._caption(), missing and f"Missing: {missing}", _other_data(self.rows))
-        return [word for word in words if word]
+        words = [self._caption(), missing and f"Missing: {missing}", _other_data(self.rows)]
+        return [word for word in [*words, *_cautions(self.rows)] if word]
 
     def _heads(self) -> list[str]:
         return [name for name, _ in self._columns()]
@@ -101,9 +102,16 @@ class Comparison:
         return "; ".join(words) or None
 
 
+def _cautions(rows: Sequence[Row]) -> list[str]:
+    """What every run said of the data, once."""
+    said = dict.fromkeys(word for row in rows for word in row.get("cautions", ()))
+    return [f"Caution: {word}" for word in said]
+
+
 def _other_data(rows: Sequence[Row]) -> str:
     """Seeds whose runs do not compare: what their settings name has changed between them."""
-    kept = {(row["seed"], row["fingerprint"]) for row in rows if row.get("fingerprint")}
+    own = [row for row in rows if row["method"] != PRETRAINED]  # which may have been free of noise
+    kept = {(row["seed"], row["fingerprint"]) for row in own if row.get("fingerprint")}
     times = Counter(seed for seed, _ in kept)
     told = ", ".join(str(seed) for seed in sorted(times) if times[seed] > 1)
     return (
@@ -141,13 +149,14 @@ def _bleu_columns(rows: list[Row]) -> list[Column]:
     """Of each test set, last and best by trusted."""
     kinds = {"last": "last", "best_by_trusted": "best by trusted"}
     return [
-        (f"{test}, {words}", partial(_both_scores, test=test, which=which))
+        (f"{test}, {words}", partial(both_scores, test=test, which=which))
         for test in rows[0]["tests"]
         for which, words in kinds.items()
     ]
 
 
-def _both_scores(rows: list[Row], test: str, which: str) -> str:
+def both_scores(rows: list[Row], test: str, which: str) -> str:
+    """BLEU of a test set, tokenised with its spread, and in brackets detokenised."""
     found = [row["tests"][test][which] for row in rows]
     detokenised = statistics.mean(score for _, score in found)
     return f"{spread([score for score, _ in found])} ({detokenised:.2f})"

@@ -100,7 +100,12 @@ class Loop:
         """All epochs that are left."""
         shop = self.shop
         shop.student.train()
-        with stretch(self.progress, f"training, {shop.epochs} epochs", shop.steps, self.done):
+        with stretch(
+            self.progress,
+            f"training, {shop.epochs} epoch{'s' * (shop.epochs > 1)}",
+            shop.steps,
+            self.done,
+        ):
             try:
                 while self.reported < shop.epochs:
                     self.tell(self.epoch(self.reported))

@@ -39,7 +39,8 @@ def text_spec(config: TranslationConfig) -> "TextSpec":
     data = config.data.model_dump()
     name, folder, seed = data.pop("name"), data.pop("dir"), data.pop("seed")
     seed = config.seed if seed is None else seed
-    return TextSpec(data=name, data_dir=_path(folder), **data, seed=seed)
+    pieces = _path(data.pop("vocabulary"))
+    return TextSpec(data=name, data_dir=_path(folder), **data, vocabulary=pieces, seed=seed)
 
 
 def _path(text: str | None) -> Path | None:

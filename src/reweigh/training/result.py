@@ -30,6 +30,9 @@ class RunResult(ABC):
     code: str = field(default="", kw_only=True)
     """A fingerprint of the modules of the user's own that it was made with; empty without such."""
 
+    cautions: list[str] = field(default_factory=list, kw_only=True)
+    """What to know of its data before believing a figure; results of older versions have none."""
+
     def kept(self) -> dict[str, Any]:
         """What is written to the run's folder."""
         return {name: value for name, value in asdict(self).items() if name != "folder"}

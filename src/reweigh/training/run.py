@@ -208,6 +208,7 @@ def _result(
         "parameters": sum(p.numel() for p in student.parameters()),
         "fingerprint": fingerprint(problem),
         "code": code,
+        "cautions": list(problem.cautions),
     }
     return task.result(common, last, task.score(), trusted)
 

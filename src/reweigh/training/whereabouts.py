@@ -7,7 +7,7 @@ from reweigh.config import Settings
 from reweigh.data.catalogue import names, text_names
 from reweigh.training.run_folder import read_record
 
-_PATHS = ("name", "dir", "labels", "trusted", "drop")
+_PATHS = ("name", "dir", "labels", "trusted", "drop", "vocabulary")
 _MATRIX = "matrix:"  # what comes before a path in `noise`
 
 S = TypeVar("S", bound=Settings)

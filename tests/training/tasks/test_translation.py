@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -129,8 +130,26 @@ def test_another_vocabulary_is_refused(toy_text: Path, toy_run: Path, tmp_path: 
     tensors = load_file(toy_run / "best.safetensors")
     tensors["embedding.weight"] = tensors["embedding.weight"][1:].clone()
     save_file(tensors, tmp_path / "short.safetensors")
+    with pytest.raises(CheckpointError, match=r"has no vocabulary\.json beside it"):
+        tuned(toy_text, tmp_path / "short.safetensors", tmp_path / "run1")
+    shutil.copy(toy_run / "vocabulary.json", tmp_path)
     with pytest.raises(CheckpointError, match="does not fit the student"):
         tuned(toy_text, tmp_path / "short.safetensors", tmp_path / "run2")
+
+
+def test_other_text_is_learned_in_the_pieces_of_the_start(
+    toy_text: Path, toy_run: Path, tmp_path: Path
+) -> None:
+    other = write_toy(tmp_path / "text", seed=5)
+    with pytest.raises(CheckpointError, match=r"take its own by data\.vocabulary = "):
+        tuned(other, toy_run, tmp_path / "refused", "data.merges=20")
+    pieces = f"data.vocabulary={toy_run}"
+    result = tuned(other, toy_run, tmp_path / "run", "data.merges=20", pieces)
+    assert result.bleu_last > 0
+    same = [(run / "vocabulary.json").read_text() for run in (toy_run, tmp_path / "run")]
+    assert same[0] == same[1]
+    with pytest.raises(UsageError, match="and this text is to be de to en, cased"):
+        tuned(other, toy_run, tmp_path / "cased", pieces, "data.lowercase=false")
 
 
 def test_a_start_that_is_not_there_is_refused(toy_text: Path, tmp_path: Path) -> None:

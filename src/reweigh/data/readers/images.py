@@ -68,6 +68,10 @@ def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
     if not paths:
         listings = sorted(path.name for path in folder.glob("*.csv"))
         beside = f"--data {folder / listings[0]}" if listings else "--data labels.csv"
+        if any(folder.glob("train.*")):
+            beside += (
+                "; sentence pairs (train.tsv, or train.de with train.en) need --task translation"
+            )
         raise DataError(
             f"{folder} has no images in sub-folders (one sub-folder a class); where a CSV with the "
             f"columns path,label says what they are, give that: {beside}."

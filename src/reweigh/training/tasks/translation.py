@@ -15,7 +15,7 @@ from reweigh.models.token_losses import label_smoothed_losses
 from reweigh.models.transformer import PRESETS, Transformer
 from reweigh.teachers import Feature, InternalState
 from reweigh.teachers.features import Progressed
-from reweigh.text.codec import Codec
+from reweigh.text.codec import VOCABULARY, Codec
 from reweigh.text.prepare import TextSpec, prepare
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import token_batches
@@ -26,7 +26,6 @@ from reweigh.training.tasks.base import Standing, Task, trusted_ones
 from reweigh.training.translating import Scores, held_out_loss, score_tests
 from reweigh.typing import Batch
 
-VOCABULARY = "vocabulary.json"
 LAYERS = {"I0": "decoder_pool", "I1": "encoder_pool", "M0": "target_pool"}
 
 
@@ -85,10 +84,16 @@ class Translation(Task):
     def begin_from(self, weights: Path) -> None:
         """Go on from a student that was trained with the same vocabulary."""
         own = weights.with_name(VOCABULARY)
-        if own.is_file() and Codec.load(own).to_json() != self.codec.to_json():
+        if not own.is_file():
             raise CheckpointError(
-                f"{weights} was trained with another vocabulary than this text gives: use the same "
-                "text, languages and merges, or train from the beginning."
+                f"{weights} has no {VOCABULARY} beside it, without which nobody knows what its numbers "
+                "stand for: copy both from the run."
+            )
+        if Codec.load(own).to_json() != self.codec.to_json():
+            raise CheckpointError(
+                f"{weights} was trained with another vocabulary than this text gives: take its own by "
+                f"data.vocabulary = {str(own)!r}, or the same text, languages, merges, data.seed and "
+                "train_limit."
             )
         super().begin_from(weights)
 
