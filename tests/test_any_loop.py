@@ -388,7 +388,7 @@ def test_states_that_are_none_of_ours() -> None:
 
 
 def test_trouble_with_the_trusted_batch_says_that_it_is_there() -> None:
-    with pytest.raises(UsageError, match="in the trusted batch: it is empty"):
+    with pytest.raises(UsageError, match="in the trusted batch: the batch is empty"):
         held(trusted=(X[:0], Y[:0])).step(X, Y)
     with pytest.raises(DivergedError, match=r"trusted samples .* \[0, 1"):
         held(trusted=(X * float("nan"), Y)).step(X, Y)
@@ -417,3 +417,82 @@ def test_an_optimizer_does_not_keep_its_reweighers_alive() -> None:
     gc.collect()
     assert gone() is None
     assert not optimizer._optimizer_step_pre_hooks
+
+
+def test_a_refused_batch_leaves_no_mark_on_running_statistics() -> None:
+    student = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))
+    teacher = reweigh.InteractionTeacher(student, layer="3", num_classes=3)
+    loop = held(student, teacher=teacher, every=2)
+    for _ in range(3):
+        loop.step(X, Y)
+    kept = {name: b.clone() for name, b in student.named_buffers()}
+    bad = X.clone()
+    bad[5, 1] = float("inf")
+    for how in (loop.step, loop.loss, loop.step):
+        with pytest.raises(
+            DivergedError, match=r"inputs hold inf for samples \(positions.*\) \[5\]"
+        ):
+            how(bad, Y)
+        for name, buffer in student.named_buffers():
+            assert torch.equal(buffer, kept[name]), name
+    loop.step(X, Y)
+    assert not torch.equal(student[1].running_mean, kept["1.running_mean"])
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int32, torch.int16])
+def test_whole_numbers_of_any_type_are_labels(kind: torch.dtype) -> None:
+    for teacher in (None, reweigh.PosteriorTeacher(layer="2", num_classes=3)):
+        plain, other = held(teacher=teacher), held(teacher=teacher)
+        other.step(X, Y.to(kind))
+        plain.step(X, Y)
+
+
+def test_a_hook_that_changes_the_gradient_is_told() -> None:
+    student = net()
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    loop = held(student, optimizer=optimizer, every=None)
+    optimizer.register_step_pre_hook(lambda o, a, k: None)
+    loop.step(X, Y)  # one that only looks on is nobody's business
+
+    def halve(optimizer: torch.optim.Optimizer, args: object, kwargs: object) -> None:
+        for p in student.parameters():
+            p.grad.mul_(0.5)
+
+    student = net()
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    loop = held(student, optimizer=optimizer, every=None)
+    optimizer.register_step_pre_hook(halve)
+    with pytest.raises(UsageError, match=r"differs by 100%.*no hook of the optimizer"):
+        loop.step(X, Y)
+
+
+def test_after_step_before_the_optimizer_is_told() -> None:
+    student = net()
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    loop = held(student, optimizer=optimizer)
+    loop.loss(X, Y).backward()
+    assert not loop.after_step()  # as where a scaler skips
+    with pytest.raises(UsageError, match="comes after after_step"):
+        optimizer.step()
+
+
+def test_the_newest_reweigher_of_an_optimizer_is_the_one() -> None:
+    student = net()
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    old = held(student, optimizer=optimizer)
+    old.step(X, Y)
+    new = held(student, optimizer=optimizer)
+    new.step(X, Y)
+    with pytest.raises(UsageError, match="go on with the newer one"):
+        old.step(X, Y)
+
+
+def test_a_little_decay_added_to_the_loss_is_told() -> None:
+    student = net()
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    loop = held(student, optimizer=optimizer, every=None)
+    decay = 0.005 * sum((p**2).sum() for p in student.parameters())
+    (loop.loss(X, Y) + decay).backward()
+    optimizer.step()
+    with pytest.raises(UsageError, match="with nothing added"):
+        loop.after_step()

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.errors import UsageError
-from reweigh.typing import Batch, Losses
+from reweigh.typing import Batch, FindLabels, Losses
 
 LABEL_NAMES = ("labels", "label", "y", "target", "targets")
 
@@ -32,6 +32,17 @@ def tensors(batch: Batch) -> Iterator[Tensor]:
         yield batch
     for _, part in named_parts(batch):
         yield from tensors(part)
+
+
+def rows_not_finite(batch: Batch, n: int) -> Tensor | None:
+    """What is not finite among the inputs of each of n samples, else 0, (n,); None without inputs."""
+    rows = [
+        t.reshape(n, -1).float()
+        for t in tensors(batch)
+        if t.is_floating_point() and t.ndim > 0 and len(t) == n
+    ]
+    strange = [row.masked_fill(torch.isfinite(row), 0.0).sum(1) for row in rows]  # (n,) each
+    return torch.stack(strange).sum(0) if strange else None
 
 
 def moved_to(batch: Any, device: torch.device) -> Any:
@@ -83,6 +94,16 @@ def find_labels(batch: Batch) -> Tensor | None:
     return next(found, None)
 
 
+def as_numbers(find: FindLabels) -> FindLabels:
+    """The same labels; whole numbers of any type as torch indexes by them, int64."""
+
+    def found(batch: Batch) -> Tensor | None:
+        labels = find(batch)
+        return labels if labels is None or labels.is_floating_point() else labels.long()
+
+    return found
+
+
 def says_trusted(part: Any) -> TypeGuard[Tensor]:
     """Whether a part of a batch can say which samples are trusted: a bool tensor."""
     return isinstance(part, Tensor) and part.dtype == torch.bool
@@ -106,7 +127,11 @@ def refuse_strange(labels: Tensor, num_classes: int) -> None:
     low, high = int(labels.min()), int(labels.max())
     if low < 0 or high >= num_classes:
         wrong = low if low < 0 else high
-        raise UsageError(f"label {wrong} is not one of 0 … {num_classes - 1}: drop that sample")
+        where = (labels == wrong).nonzero().flatten().tolist()
+        raise UsageError(
+            f"label {wrong} is not one of 0 … {num_classes - 1} (sample {where[0]} of the batch): drop "
+            "that sample, or give the right num_classes"
+        )
 
 
 def cross_entropy(student: nn.Module, batch: Batch) -> Losses:
@@ -119,7 +144,10 @@ def cross_entropy(student: nn.Module, batch: Batch) -> Losses:
             f"{way_out}"
         )
     x, y = batch
-    return F.cross_entropy(_a_tensor(student(x), way_out), y, reduction="none")
+    logits = _a_tensor(student(x), way_out)
+    if isinstance(y, Tensor) and not y.is_floating_point() and logits.ndim == 2:
+        y = check_classes(y, logits.shape[1]).long()
+    return F.cross_entropy(logits, y, reduction="none")
 
 
 def outputs(student: nn.Module, batch: Batch) -> Tensor:
@@ -144,6 +172,8 @@ def _a_tensor(answer: Any, way_out: str) -> Tensor:
 def check_losses(losses: object, batch: Batch) -> Losses:
     """Refuse a loss that is reduced, or of which no part of the batch has the length."""
     n = batch_length(batch)
+    if not n:
+        raise UsageError("the batch is empty: leave it out, or give the loader drop_last=True")
     if not isinstance(losses, Tensor):
         raise UsageError(
             f"per_sample_loss returned a {type(losses).__name__}, but a tensor of {n} losses, "

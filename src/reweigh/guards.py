@@ -7,15 +7,16 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+from reweigh.batch import rows_not_finite
 from reweigh.distributed.group import gathered_objects, rank, together, total
 from reweigh.errors import DivergedError, NonFiniteSamples, UsageError
 from reweigh.seen import Seen
-from reweigh.typing import Losses, Weights
+from reweigh.typing import Batch, Losses, Weights
 
 log = logging.getLogger("reweigh")
 
 
-def check_loss(own: Tensor, seen: Seen, weights: Weights | None) -> Tensor:
+def check_loss(own: Tensor, seen: Seen, weights: Weights | None, batch: Batch) -> Tensor:
     """Stop before the optimizer moves if the batch's loss is not finite; else the loss, ().
 
     The loss is that of the whole batch, so that all processes stop, and say the same. One scalar is
@@ -24,7 +25,9 @@ def check_loss(own: Tensor, seen: Seen, weights: Weights | None) -> Tensor:
     loss = total(own.detach())
     if bool(torch.isfinite(loss)):
         return loss
-    for name, values in (("per-sample losses", seen.losses), ("weights", weights)):
+    inputs = rows_not_finite(batch, len(seen.losses))  # batch normalisation makes all losses NaN
+    parts = ("inputs", inputs), ("per-sample losses", seen.losses), ("weights", weights)
+    for name, values in parts:
         if values is not None:
             for complaint in gathered_objects(_non_finite(name, values.detach(), seen.ids)):
                 if complaint is not None:
@@ -87,10 +90,8 @@ def check_meta_gradient(names: Iterable[str], values: Iterable[Tensor]) -> None:
 
 
 def check_trusted(losses: Losses) -> None:
-    """Refuse a trusted batch that measures nothing. Where there are processes, the meta-gradient of
-    all of them is looked at instead: one that stops alone would leave the others waiting."""
-    if not len(losses):
-        raise UsageError("it is empty: give trusted= at least one sample per batch")
+    """Refuse trusted samples whose losses are not finite. Where there are processes, the meta-gradient
+    of all of them is looked at instead: one that stops alone would leave the others waiting."""
     if not together() and not bool(torch.isfinite(losses).all()):
         where = (~torch.isfinite(losses)).nonzero().flatten().tolist()
         raise DivergedError(

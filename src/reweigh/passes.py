@@ -73,12 +73,12 @@ class Passes:
             engine.recorder.add(Pass(batch, moment, seen, one.weights))
         return one
 
-    def sound(self, one: Weighed) -> Tensor:
+    def sound(self, one: Weighed, batch: Batch) -> Tensor:
         """The batch's loss, (), if it is finite: only then does the pass count.
 
         While accumulating it is that of this pass alone, normalised by its own weights.
         """
-        loss = check_loss(one.loss, one.seen, one.weights)
+        loss = check_loss(one.loss, one.seen, one.weights, batch)
         figures = self.step.weighed[-1]
         self.clock.passed(figures.mean_loss)
         return loss / figures.normaliser(self.step.normalise) if self.step.passes > 1 else loss

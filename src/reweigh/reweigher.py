@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.batch import cross_entropy, find_labels
+from reweigh.batch import as_numbers, cross_entropy, find_labels
 from reweigh.clock import Clock
 from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import same_as_first
@@ -33,6 +33,7 @@ from reweigh.teachers.base import Teacher, learned_by, weigh
 from reweigh.trusted import Trusted
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, Weights
 from reweigh.under_way import StepUnderWay
+from reweigh.written_buffers import WrittenBuffers
 
 WATCHED = 20
 """Steps between two looks at collapsed weights, where K is left to the loop."""
@@ -101,6 +102,7 @@ class Reweigher:
         B = 1 if lookahead else B  # through one virtual step, whatever was asked
         _check_counts(every, B, accumulate, total_steps)
         _check_lookahead(lookahead, every, accumulate)
+        labels = as_numbers(labels)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
         self._loss_is_teachers = learned is not per_sample_loss
         self.student = Student(student, learned, teacher.taps if teacher else (), labels)
@@ -128,7 +130,10 @@ class Reweigher:
             every=every, deeper=self.deeper, lookahead=lookahead, optimizer=teacher_optimizer,
         )  # fmt: skip
         normalise = teacher.normalise if teacher is not None else "count"
-        self._open = StepUnderWay(optimizer, accumulate, normalise, self._about_to_move)
+        self._open = StepUnderWay(
+            optimizer, accumulate, normalise, self._about_to_move, self._has_moved
+        )
+        self._buffers = WrittenBuffers(student)
         self._moving = False
         self._gradients = Gradients(optimizer)
         self._passes = Passes(self.lessons, self._open, self._gradients)
@@ -145,11 +150,13 @@ class Reweigher:
         """
         whole, updates = _one(batch), self.clock.updates
         self._begin(whole, ids)
+        if self._open.hooked:  # somebody may change the gradient on its way to the optimizer
+            self._compare_with_replay()
         if not self._open.weighed:
             self.optimizer.zero_grad(set_to_none=True)
         with self._or_abandon():
             one = self._passes.backward(whole, ids)
-            loss = self._passes.sound(one)
+            loss = self._passes.sound(one, whole)
             if self._open.complete:
                 self._move()
         figures = self._open.weighed[-1]
@@ -171,6 +178,13 @@ class Reweigher:
     def _begin(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every pass: what is due before the student moves."""
         self._open.check_room()
+        if not torch.is_grad_enabled():
+            raise UsageError(
+                "this is a training step, and gradients are off here: evaluate by a loss of your own, or "
+                "look at weights with weigh()"
+            )
+        if not self._open.weighed:
+            self._buffers.keep()
         self.lessons.prepare(batch, ids)
         if not self._open.weighed:
             self.lessons.look_ahead(batch, ids)
@@ -202,16 +216,11 @@ class Reweigher:
         As it is: not divided by the number of passes, with nothing added. While accumulating it is
         Σ w ℓ with raw weights; the normaliser is applied to the gradient before the optimizer steps.
         """
-        if not torch.is_grad_enabled():
-            raise UsageError(
-                "loss() is a training step's, and gradients are off here: evaluate by a loss of your "
-                "own, or look at weights with weigh()"
-            )
         whole = _one(batch)
         self._watch_outside(whole, ids)
         with self._or_abandon():
             one = self._passes.forward(whole, ids)
-            self._passes.sound(one)
+            self._passes.sound(one, whole)
         self._expect_backward()
         return one.loss
 
@@ -235,7 +244,7 @@ class Reweigher:
         self._watch_outside(whole, ids)
         with self._or_abandon():
             one = self._passes.ahead(whole, ids)
-            self._passes.sound(one)
+            self._passes.sound(one, whole)
         self._expect_backward()
         return one.weights
 
@@ -248,6 +257,7 @@ class Reweigher:
         """Tell that the optimizer has stepped; every K-th time the teacher learns. True if so."""
         weighed, moved = self._open.close()
         if not moved:  # a gradient scaler skipped the step
+            self._open.skipped = bool(weighed)
             self._abandon()
             return False
         self.clock.moved()
@@ -314,6 +324,11 @@ class Reweigher:
         if self.engine is not None:
             self.engine.recorder.remember()
 
+    def _has_moved(self) -> None:
+        """The optimizer has stepped, this moment."""
+        if self.engine is not None:
+            self.engine.recorder.note_end()
+
     def _scale_gradients(self) -> None:
         if self.accumulate == 1:
             return
@@ -335,6 +350,9 @@ class Reweigher:
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
         self._begin(batch, ids)
+        self._compare_with_replay()
+
+    def _compare_with_replay(self) -> None:
         recording = self.lessons.recording
         if recording is not None and not self._open.weighed:
             recording.watch_outside()
@@ -351,6 +369,7 @@ class Reweigher:
             yield
         except BaseException:
             self._abandon()
+            self._buffers.put_back()
             raise
 
     def _abandon(self) -> None:

@@ -26,14 +26,29 @@ class StepUnderWay:
         passes: int,
         normalise: str,
         about_to_move: Callable[[], None],
+        has_moved: Callable[[], None],
     ) -> None:
         self.optimizer = optimizer
         self.passes = passes
         self.normalise = normalise
         self.weighed: list[Figures] = []
         self.moved = False
-        self._about_to_move = about_to_move
-        _hook(optimizer, self)
+        self.skipped = False
+        """Whether the last step was closed without the optimizer having moved."""
+        self.retired = False
+        self._about_to_move, self._has_moved = about_to_move, has_moved
+        _retire_others(optimizer)
+        self._hook = _hook(optimizer, self)
+
+    @property
+    def hooked(self) -> bool:
+        """Whether others have step-pre-hooks on the optimizer; ours then comes last, and sees what
+        they did to the gradient."""
+        hooks = self.optimizer._optimizer_step_pre_hooks
+        if len(hooks) == 1 or self._hook not in hooks:  # a copied optimizer has none of ours
+            return False
+        hooks[self._hook] = hooks.pop(self._hook)
+        return True
 
     @property
     def complete(self) -> bool:
@@ -43,9 +58,15 @@ class StepUnderWay:
     def add(self, one: Figures) -> None:
         """One more pass was weighed."""
         self.weighed.append(one)
+        self.skipped = False
 
     def check_room(self) -> None:
         """Refuse a pass too many: somebody forgot to tell that the optimizer has stepped."""
+        if self.retired:
+            raise UsageError(
+                "another Reweigher was built on this optimizer, and two would step through each other: "
+                "go on with the newer one"
+            )
         if self.complete:
             raise UsageError(
                 f"{self.passes} pass(es) of this step were weighed already, by step(), loss() or "
@@ -84,6 +105,11 @@ class StepUnderWay:
         return args[:1], {"closure": then_note}
 
     def _note(self) -> None:
+        if not self.weighed and self.skipped:
+            raise UsageError(
+                "optimizer.step() comes after after_step(), which took it for skipped: call "
+                "after_step() after it, or the teacher never learns"
+            )
         if not self.weighed or _is_skipped(self.optimizer):
             return
         if self.moved:
@@ -94,15 +120,36 @@ class StepUnderWay:
         self._about_to_move()
 
 
-def _hook(optimizer: Optimizer, step: StepUnderWay) -> None:
+_WATCHING: weakref.WeakKeyDictionary[Optimizer, weakref.ref[StepUnderWay]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _retire_others(optimizer: Optimizer) -> None:
+    """The newest watches: a notebook builds one again and again."""
+    last = _WATCHING.get(optimizer)
+    if last is not None and (step := last()) is not None:
+        step.retired = True
+
+
+def _hook(optimizer: Optimizer, step: StepUnderWay) -> int:
     """Watch the optimizer for as long as the step's owner lives: an optimizer may outlive many."""
-    watcher = weakref.ref(step)
+    watcher = _WATCHING[optimizer] = weakref.ref(step)
 
     def before(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
         alive = watcher()
-        return None if alive is None else alive._before_optimizer(optimizer, args, kwargs)
+        awake = alive is not None and not alive.retired
+        return alive._before_optimizer(optimizer, args, kwargs) if alive and awake else None
 
-    weakref.finalize(step, optimizer.register_step_pre_hook(before).remove)
+    def after(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        alive = watcher()
+        if alive is not None and alive.moved:
+            alive._has_moved()
+
+    handle = optimizer.register_step_pre_hook(before)
+    weakref.finalize(step, handle.remove)
+    weakref.finalize(step, optimizer.register_step_post_hook(after).remove)
+    return handle.id
 
 
 def _is_skipped(optimizer: Optimizer) -> bool:

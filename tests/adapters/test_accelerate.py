@@ -9,7 +9,8 @@ import reweigh
 accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
 
 
-def test_the_loop_of_the_documentation() -> None:
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_the_loop_of_the_documentation(accumulate: int) -> None:
     accelerator = accelerate.Accelerator(cpu=True)
     student = toy.net()
     loader = DataLoader(TensorDataset(toy.X, toy.Y), batch_size=8)
@@ -20,12 +21,14 @@ def test_the_loop_of_the_documentation() -> None:
         optimizer.optimizer,
         one,
         trusted=toy.TRUSTED,
+        accumulate=accumulate,
         **toy.SETTINGS,
     )
     for _ in range(2):
         for x, y in loader:
             accelerator.backward(reweigher.loss(x, y))
-            optimizer.step()
-            optimizer.zero_grad()
-            reweigher.after_step()
-    toy.assert_same(toy.parameters(student, one), toy.plain(2)[0])
+            if reweigher.step_is_over:
+                optimizer.step()
+                optimizer.zero_grad()
+                reweigher.after_step()
+    toy.assert_same(toy.parameters(student, one), toy.plain(2, accumulate=accumulate)[0])

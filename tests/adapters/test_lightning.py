@@ -113,3 +113,18 @@ def test_what_cannot_be_right_is_refused(tmp_path: Path) -> None:
         trained(tmp_path, gradient_clip_val=0.1, gradient_clip_algorithm="value")
     with pytest.raises(UsageError, match="before training"):
         Reweighing(None).loss(torch.zeros(1))
+
+
+def test_a_step_that_returns_its_own_loss_is_told(tmp_path: Path, monkeypatch) -> None:
+    def forgotten(self: Module, batch, index):
+        return torch.nn.functional.cross_entropy(self(batch[0]), batch[1])
+
+    monkeypatch.setattr(Module, "training_step", forgotten)
+    with pytest.raises(UsageError, match=r"return self\.weighted_loss"):
+        trained(tmp_path)
+
+
+def test_a_part_that_is_not_there_is_answered_with_those_that_are() -> None:
+    callback = Reweighing(None, student="model")
+    with pytest.raises(UsageError, match="has no part 'model' to learn; it has net"):
+        callback._student(Module())

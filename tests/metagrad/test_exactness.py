@@ -4,9 +4,10 @@ import pytest
 import torch
 from tests.metagrad.brute_force import RULES, relative_error
 from tests.metagrad.exactness import allowed, by_engine, by_force, data_of
-from tests.metagrad.students import CLASSES, awake, build, data_for
+from tests.metagrad.students import CLASSES, awake, build, data_for, interaction
 
 import reweigh
+from reweigh.errors import UsageError
 
 EXACT = 1e-10
 SAME = 1e-9  # Adam makes 1e-17 of rounding in a gradient of 0 into 1e-11
@@ -163,3 +164,47 @@ def test_bf16_autocast_is_gone_back_over_under_autocast():
         found, _, _ = by_engine("conv+bn", "momentum", data, trajectory=trajectory, **options)
         assert relative_error(found, expected) < 0.02, trajectory
     assert relative_error(plain, expected) > 0.05
+
+
+@pytest.mark.parametrize("trajectory", ["kept", "snapshots", "reversal"])
+def test_steps_before_a_change_that_no_optimizer_made_are_left_out(trajectory):
+    """A clamp between two steps is no step: only the one after it can be gone back over."""
+    data = data_of("smooth", 3)
+    *before, last = data.batches
+    found = {}
+    for through in (1, 3):
+        student = build("smooth")
+        optimizer = RULES["momentum"](student.parameters())
+        held = reweigh.Reweigher(
+            student, optimizer, interaction(student), trusted=data.trusted, every=None,
+            through=through, trajectory=trajectory,
+        )  # fmt: skip
+        for batch in before:
+            held.step(*batch)
+            with torch.no_grad():
+                for p in student.parameters():
+                    p.data.clamp_(-0.2, 0.2)  # unseen by autograd's version counters
+        held.step(*last)
+        found[through] = held.meta_gradient(data.trusted)
+    assert relative_error(found[3], found[1]) <= EXACT
+
+
+def test_a_change_after_the_last_step_is_refused():
+    data = data_of("smooth", 1)
+    student = build("smooth")
+    optimizer = RULES["momentum"](student.parameters())
+    held = reweigh.Reweigher(
+        student, optimizer, interaction(student), trusted=data.trusted, every=None
+    )
+    held.step(*data.batches[0])
+    swapped = {n: p.detach().clone() for n, p in student.named_parameters()}
+    with torch.no_grad():
+        for p in student.parameters():
+            p.mul_(0.5)
+        for n, p in student.named_parameters():
+            p.copy_(swapped[n])  # an average student came and went
+    held.meta_gradient(data.trusted)
+    with torch.no_grad():
+        next(iter(student.parameters())).mul_(0.99)
+    with pytest.raises(UsageError, match=r"call after_step\(\) right after optimizer\.step"):
+        held.meta_gradient(data.trusted)

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.reweigher import Reweigher
-from reweigh.student import find_layer
 from reweigh.teachers.base import Teacher
 from reweigh.trusted import Trusted
 
@@ -45,7 +44,7 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         self.settings = settings
         self.reweigher: Reweigher | None = None
         self._saved: dict[str, Any] = {}
-        self._passes = 1
+        self._passes, self._asked = 1, False
 
     def on_train_start(self, trainer: Any, module: Any) -> None:
         """Build the reweigher; the trainer has its optimizer by now."""
@@ -68,10 +67,16 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         """The weighted loss of a batch; the trainer will divide it by its number of passes."""
         if self.reweigher is None:
             raise UsageError("weighted_loss is a training step's: there is none before training")
+        self._asked = True
         return self._passes * self.reweigher.loss(*batch, ids=ids)
 
     def on_train_batch_end(self, trainer: Any, module: Any, *rest: Any) -> None:
         """The optimizer may have stepped."""
+        if not self._asked:
+            raise UsageError(
+                "training_step returned a loss of its own, so nothing was weighed: return "
+                "self.weighted_loss(*batch)"
+            )
         if self.reweigher is not None and self.reweigher.step_is_over:
             self.reweigher.after_step()
 
@@ -91,7 +96,11 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         self._saved = state_dict
 
     def _student(self, module: nn.Module) -> nn.Module:
-        return find_layer(module, self.student) if self.student else module
+        children = dict(module.named_modules())
+        if self.student not in children:  # "" is the module itself
+            own = ", ".join(name for name, _ in module.named_children())
+            raise UsageError(f"the module has no part {self.student!r} to learn; it has {own}")
+        return children[self.student]
 
 
 def _refuse(trainer: Any, module: Any) -> None:

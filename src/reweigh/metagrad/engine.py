@@ -147,11 +147,26 @@ class Engine:
                 "steps are recorded and used up by the teacher's update; use every=None to record "
                 "always"
             )
+        self._leave_out_changed()
         points = Recorded()
         if self.trajectory == "reversal":
             points = Reversed(self.theta(), velocities(self.optimizer, self.recorder.names))
         d_theta = self.trusted_gradient(batch, self.theta())
         return self.recursion.run(self.steps, points, d_theta, keep=keep)
+
+    def _leave_out_changed(self) -> None:
+        """Steps before a change of θ that no optimizer made cannot be gone back over."""
+        if any_of(_moved_on(self.steps[-1].ends, self.recorder.norms())):
+            raise UsageError(
+                "the student's parameters were changed after the optimizer's last step (clamped, decayed, "
+                "loaded), which the teacher cannot see: call after_step() right after optimizer.step(), "
+                "and change them then"
+            )
+        for t in reversed(range(1, len(self.steps))):
+            if any_of(_moved_on(self.steps[t - 1].ends, self.steps[t].begins)):
+                log.info("the loop changes θ between steps: the teacher looks back to there only")
+                self.steps = self.steps[t:]
+                return
 
     def theta(self) -> Params:
         """The student's present parameters, detached."""
@@ -195,6 +210,13 @@ class Engine:
         if not self.steps:
             return moment
         return replace(moment, autocast=self.steps[-1].passes[-1].moment.autocast)
+
+
+def _moved_on(then: Tensor | None, now: Tensor | None) -> bool:
+    """Whether θ differs by more than rounding; what nobody measured is taken to be the same."""
+    if then is None or now is None or then.shape != now.shape:
+        return False
+    return bool(((now - then).abs() > 1e-6 * then.abs()).any())
 
 
 class KeptPass:

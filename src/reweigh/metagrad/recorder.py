@@ -40,6 +40,7 @@ class Recorder:
         if self.current is None:
             self.look_again()
             self.current = Step(theta=_copied(self.names) if snapshot else None)
+            self.current.begins = self.norms()
 
     def look_again(self) -> None:
         """What θ is now: layers may have been frozen, unfrozen or added since."""
@@ -69,6 +70,18 @@ class Recorder:
         """1/Z of the step under way: known when all its passes are done."""
         if self.current is not None:
             self.current.scale = scale
+
+    def note_end(self) -> None:
+        """The optimizer has just moved."""
+        if self.current is not None:
+            self.current.ends = self.norms()
+
+    @torch.no_grad()
+    def norms(self) -> Tensor:
+        """Of θ's tensors, (m,), on its device: nothing is waited for."""
+        device = next(iter(self.names)).device
+        found = torch._foreach_norm([p.detach() for p in self.names])  # pyright: ignore[reportPrivateImportUsage] (as torch.optim does it)
+        return torch.stack([norm.float().to(device) for norm in found])
 
     def remember(self) -> None:
         """The optimizer is about to move: note its settings, its state and the gradient it gets."""

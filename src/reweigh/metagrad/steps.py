@@ -71,3 +71,7 @@ class Step:
     """g before clipping, where a rule or the clipping wants it and it was at hand."""
     scale: Tensor | float = 1.0
     """1/Z over an accumulated batch, whose normaliser is known only at its end."""
+    begins: Tensor | None = None
+    """Norms of θ's tensors before the step; None where nobody took them (after a checkpoint)."""
+    ends: Tensor | None = None
+    """The same right after it: the next step begins there, unless a loop changes θ by itself."""

@@ -1,0 +1,38 @@
+"""A pass that is refused leaves no mark: what it wrote into the student's buffers is put back.
+
+Batch normalisation takes a batch into its running statistics before anybody can see that the loss is
+not finite, and one NaN there stays for ever.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class WrittenBuffers:
+    """Copies of the buffers that passes write into: all at first, then those that were seen to change."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self._written: set[str] | None = None
+        self._marks: dict[str, tuple[int, int]] = {}
+        self._kept: dict[str, Tensor] = {}
+
+    @torch.no_grad()
+    def keep(self) -> None:
+        """Before the first pass of a step."""
+        now = dict(self.module.named_buffers())
+        marks = {name: (id(b), 0 if b.is_inference() else b._version) for name, b in now.items()}
+        if self._marks:
+            changed = {name for name, mark in marks.items() if self._marks.get(name) != mark}
+            self._written = changed | (self._written or set())
+        self._marks = marks
+        wanted = now.keys() if self._written is None else self._written & now.keys()
+        self._kept = {name: now[name].detach().clone() for name in wanted}
+
+    @torch.no_grad()
+    def put_back(self) -> None:
+        """After a pass that does not count; a buffer of another shape by now stays as it is."""
+        now = dict(self.module.named_buffers())
+        for name, kept in self._kept.items():
+            if name in now and now[name].shape == kept.shape:
+                now[name].copy_(kept)
