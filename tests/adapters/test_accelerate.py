@@ -31,4 +31,6 @@ def test_the_loop_of_the_documentation(accumulate: int) -> None:
                 optimizer.step()
                 optimizer.zero_grad()
                 reweigher.after_step()
+        reweigher.flush()  # what an epoch leaves over
+        optimizer.zero_grad()
     toy.assert_same(toy.parameters(student, one), toy.plain(2, accumulate=accumulate)[0])
