@@ -62,7 +62,7 @@ def weight_or_nan(weights: NDArray[np.float32] | None, size: int) -> NDArray[np.
 def unweighed(weights: NDArray[np.float32] | None) -> Iterator[str]:
     """What to know of the scores where one of the two witnesses is silent."""
     if weights is None:
-        yield "the run gave no weights, so the scores rest on the student's answers alone"
+        yield "the run gave no weights: how suspicious a sample is rests on the student's answers alone"
         return
     silent = int(np.isnan(mean := mean_weights(weights)).sum())
     if silent > MOST_UNSEEN * len(mean):
