@@ -33,6 +33,13 @@ Scale = Annotated[
 Seeds = Annotated[
     int | None, typer.Option(min=1, help="Runs per cell.", show_default="3, at tiny 1")
 ]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="This row, or this column by its name here or in the paper; may be given again.",
+    ),
+]
 Out = Annotated[
     Path | None, typer.Option(help="Folder of the runs.", show_default="runs/paper-SCALE")
 ]
@@ -64,6 +71,7 @@ def show(
     name: Name,
     scale: Scale = ScaleName.full,
     seeds: Seeds = None,
+    only: Only = None,
     out: Out = None,
     markdown: options.Markdown = False,
     latex: options.Latex = False,
@@ -79,15 +87,17 @@ def show(
     reweigh paper show flip
 
     reweigh paper show flip --scale cpu --out runs/paper-cpu --markdown
+
+    reweigh paper show flip --only "CIFAR-10, 40% flip"
     """
     from reweigh.paper.catalogue import find
     from reweigh.paper.result import read_result
-    from reweigh.paper.run import scale_of
+    from reweigh.paper.run import chosen, scale_of
 
     recipe = find(name)
     place = _place(scale, out)
     scale_of(place.folder, scale.value)
-    cells = recipe.cells(scale.value)
+    cells = chosen(recipe.cells(scale.value), only or [])
     _present(
         read_result(recipe, scale.value, cells, place, _seeds(scale, seeds), {}),
         markdown=markdown,
@@ -104,13 +114,7 @@ def run(
     name: Name,
     scale: Scale,
     seeds: Seeds = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="This row, or this column by its name here or in the paper; may be given again.",
-        ),
-    ] = None,
+    only: Only = None,
     jobs: options.Jobs = 1,
     cluster: options.Cluster = None,
     data_dir: options.DataDir = None,

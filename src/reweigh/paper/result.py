@@ -186,7 +186,8 @@ def _why(cell: Cell, found: int, seeds: int, place: Place, failures: Mapping[str
     """What is missing, and why."""
     names = {f"{n}, seed {s.seed}" for k in range(seeds) for n, s in runs_of(cell, k, place)}
     failed = [why for name, why in failures.items() if name in names]
-    missing = "" if found == seeds or not cell.settings else "not run"
+    some = f"{seeds - found} of {seeds} seeds " if found else ""
+    missing = "" if found == seeds or not cell.settings else f"{some}not run"
     return "; ".join(text for text in (cell.why, *dict.fromkeys(failed or [missing])) if text)
 
 
