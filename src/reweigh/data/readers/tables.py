@@ -42,14 +42,22 @@ def read(
         )
     if _lists_images(columns):
         return read_listing(columns, label_column, path, image_size)
+    return source_of(columns, label_column, ignore)
+
+
+def source_of(
+    columns: Columns, label_column: str = "label", ignore: tuple[str, ...] = ()
+) -> Source:
+    """Rows as samples; a fifth of every class is the test set, unless a column says otherwise."""
     texts = columns.labels(label_column)
     class_names = class_names_of(texts)
-    labels = encode(texts, class_names, str(path))
+    labels = encode(texts, class_names, str(columns.origin))
     features = [name for name in columns.names if name not in {label_column, ID, *ROLES, *ignore}]
     if not features:
-        raise DataError(f"{path} has no column besides the label, {ID} and {', '.join(ROLES)}.")
+        others = f"the label, {ID} and {', '.join(ROLES)}"
+        raise DataError(f"{columns.origin} has no column besides {others}.")
     codes = np.stack([_codes(columns, name) for name in features], axis=1)
-    raw = numbered(codes, labels, _names(columns, path))
+    raw = numbered(codes, labels, _names(columns))
     parts = parts_of(columns, raw, class_names, "table")
     train = np.isin(raw.ids, parts.train.ids)  # (n,)
     encoding = Encoding.learned(columns, features, train)
@@ -63,13 +71,13 @@ def read(
     )
 
 
-def _names(columns: Columns, path: Path) -> NDArray[np.str_] | None:
+def _names(columns: Columns) -> NDArray[np.str_] | None:
     """Of the rows, where a column has them."""
     if ID not in columns.names:
         return None
     names = columns.texts(ID)
     if (twice := repeated(names)) is not None:
-        raise DataError(f"{path} has two rows of {ID} {twice!r}; give each its own.")
+        raise DataError(f"{columns.origin} has two rows of {ID} {twice!r}; give each its own.")
     return names
 
 
