@@ -464,14 +464,24 @@ def test_a_hook_that_changes_the_gradient_is_told() -> None:
     optimizer.register_step_pre_hook(halve)
     with pytest.raises(UsageError, match=r"differs by 100%.*no hook of the optimizer"):
         loop.step(X, Y)
+    loop = held(student, optimizer=optimizer, every=None)
+    optimizer.zero_grad()
+    loop.loss(X, Y).backward()
+    optimizer.step()
+    with pytest.raises(UsageError, match=r"differs by 100%"):
+        loop.after_step()
 
 
 def test_after_step_before_the_optimizer_is_told() -> None:
     student = net()
     optimizer = torch.optim.SGD(student.parameters(), 0.1)
     loop = held(student, optimizer=optimizer)
+    for _ in range(2):  # as where a scaler skips, and something else is stepped for
+        loop.loss(X, Y).backward()
+        assert not loop.after_step()
+        optimizer.step()
     loop.loss(X, Y).backward()
-    assert not loop.after_step()  # as where a scaler skips
+    loop.after_step()
     with pytest.raises(UsageError, match="comes after after_step"):
         optimizer.step()
 
@@ -479,9 +489,9 @@ def test_after_step_before_the_optimizer_is_told() -> None:
 def test_the_newest_reweigher_of_an_optimizer_is_the_one() -> None:
     student = net()
     optimizer = torch.optim.SGD(student.parameters(), 0.1)
-    old = held(student, optimizer=optimizer)
+    old, new = (held(student, optimizer=optimizer) for _ in range(2))
     old.step(X, Y)
-    new = held(student, optimizer=optimizer)
+    old.step(X, Y)  # a warm-up, say
     new.step(X, Y)
     with pytest.raises(UsageError, match="go on with the newer one"):
         old.step(X, Y)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.errors import UsageError
-from reweigh.typing import Batch, FindLabels, Losses
+from reweigh.typing import Batch, Losses
 
 LABEL_NAMES = ("labels", "label", "y", "target", "targets")
 
@@ -34,15 +34,14 @@ def tensors(batch: Batch) -> Iterator[Tensor]:
         yield from tensors(part)
 
 
-def rows_not_finite(batch: Batch, n: int) -> Tensor | None:
-    """What is not finite among the inputs of each of n samples, else 0, (n,); None without inputs."""
-    rows = [
-        t.reshape(n, -1).float()
-        for t in tensors(batch)
-        if t.is_floating_point() and t.ndim > 0 and len(t) == n
-    ]
-    strange = [row.masked_fill(torch.isfinite(row), 0.0).sum(1) for row in rows]  # (n,) each
-    return torch.stack(strange).sum(0) if strange else None
+def rows_not_finite(batch: Batch, n: int) -> Tensor:
+    """What is not finite among the inputs of each of n samples, else 0, (n,)."""
+    strange = torch.zeros(n)
+    for t in tensors(batch):
+        if t.is_floating_point() and t.ndim > 0 and len(t) == n:
+            rows = t.detach().reshape(n, -1)
+            strange = strange + rows.masked_fill(torch.isfinite(rows), 0.0).sum(1).float().cpu()
+    return strange
 
 
 def moved_to(batch: Any, device: torch.device) -> Any:
@@ -94,14 +93,11 @@ def find_labels(batch: Batch) -> Tensor | None:
     return next(found, None)
 
 
-def as_numbers(find: FindLabels) -> FindLabels:
+def as_numbers(labels: Any) -> Any:
     """The same labels; whole numbers of any type as torch indexes by them, int64."""
-
-    def found(batch: Batch) -> Tensor | None:
-        labels = find(batch)
-        return labels if labels is None or labels.is_floating_point() else labels.long()
-
-    return found
+    if isinstance(labels, Tensor) and not labels.is_floating_point():
+        return labels.long()
+    return labels
 
 
 def says_trusted(part: Any) -> TypeGuard[Tensor]:
@@ -119,7 +115,7 @@ def check_classes(labels: Tensor, num_classes: int | None = None) -> Tensor:
         )
     if num_classes is not None and labels.device.type == "cpu" and len(labels):
         refuse_strange(labels, num_classes)
-    return labels
+    return labels.long()
 
 
 def refuse_strange(labels: Tensor, num_classes: int) -> None:

@@ -25,14 +25,22 @@ def check_loss(own: Tensor, seen: Seen, weights: Weights | None, batch: Batch) -
     loss = total(own.detach())
     if bool(torch.isfinite(loss)):
         return loss
-    inputs = rows_not_finite(batch, len(seen.losses))  # batch normalisation makes all losses NaN
-    parts = ("inputs", inputs), ("per-sample losses", seen.losses), ("weights", weights)
-    for name, values in parts:
+    parts = ("inputs", _guilty(batch, seen.losses)), ("per-sample losses", seen.losses)
+    for name, values in (*parts, ("weights", weights)):
         if values is not None:
             for complaint in gathered_objects(_non_finite(name, values.detach(), seen.ids)):
                 if complaint is not None:
                     raise complaint
     raise DivergedError(f"the batch's loss is {float(loss)}: the student's objective overflowed")
+
+
+def _guilty(batch: Batch, losses: Losses) -> Tensor:
+    """What of the inputs is not finite, (n,), where it may have spoilt the losses of others as well:
+    through batch normalisation one sample makes all of them NaN. Else 0: the losses say enough."""
+    wrong = ~torch.isfinite(losses.detach())  # (n,)
+    inputs = rows_not_finite(batch, len(losses)).to(losses.device).masked_fill(~wrong, 0.0)
+    fewer = (~torch.isfinite(inputs)).sum() < wrong.sum()
+    return inputs if bool(fewer) else torch.zeros_like(inputs)
 
 
 def _non_finite(name: str, values: Tensor, ids: Tensor | None) -> NonFiniteSamples | None:

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.batch import as_numbers, cross_entropy, find_labels
+from reweigh.batch import cross_entropy, find_labels
 from reweigh.clock import Clock
 from reweigh.distributed.gradients import Gradients
-from reweigh.distributed.group import same_as_first
+from reweigh.distributed.group import any_of, same_as_first
 from reweigh.errors import CheckpointError, UnsupportedError, UsageError
 from reweigh.figures import Figures
 from reweigh.guards import warn_of_collapse
@@ -102,7 +102,6 @@ class Reweigher:
         B = 1 if lookahead else B  # through one virtual step, whatever was asked
         _check_counts(every, B, accumulate, total_steps)
         _check_lookahead(lookahead, every, accumulate)
-        labels = as_numbers(labels)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
         self._loss_is_teachers = learned is not per_sample_loss
         self.student = Student(student, learned, teacher.taps if teacher else (), labels)
@@ -149,9 +148,10 @@ class Reweigher:
         `step(x, y)`, or `step(batch)` for a dict or dataclass. `ids` name the samples in messages.
         """
         whole, updates = _one(batch), self.clock.updates
+        _check_gradients_on()
         self._begin(whole, ids)
-        if self._open.hooked:  # somebody may change the gradient on its way to the optimizer
-            self._compare_with_replay()
+        if self.lessons.recording is not None and any_of(self._open.come_last()):
+            self._compare_with_replay()  # a hook may change the gradient on its way to the optimizer
         if not self._open.weighed:
             self.optimizer.zero_grad(set_to_none=True)
         with self._or_abandon():
@@ -178,11 +178,6 @@ class Reweigher:
     def _begin(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every pass: what is due before the student moves."""
         self._open.check_room()
-        if not torch.is_grad_enabled():
-            raise UsageError(
-                "this is a training step, and gradients are off here: evaluate by a loss of your own, or "
-                "look at weights with weigh()"
-            )
         if not self._open.weighed:
             self._buffers.keep()
         self.lessons.prepare(batch, ids)
@@ -217,6 +212,7 @@ class Reweigher:
         Σ w ℓ with raw weights; the normaliser is applied to the gradient before the optimizer steps.
         """
         whole = _one(batch)
+        _check_gradients_on()
         self._watch_outside(whole, ids)
         with self._or_abandon():
             one = self._passes.forward(whole, ids)
@@ -350,6 +346,8 @@ class Reweigher:
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
         self._begin(batch, ids)
+        if self.accumulate == 1:  # else others' hooks would see gradients that are not scaled yet
+            self._open.come_last()
         self._compare_with_replay()
 
     def _compare_with_replay(self) -> None:
@@ -403,6 +401,14 @@ def _check_parts(student: object, optimizer: object, teacher: object) -> None:
         )
     if not any(True for _ in student.parameters()):
         raise UsageError("the student has no parameters: there is nothing to train")
+
+
+def _check_gradients_on() -> None:
+    if not torch.is_grad_enabled():
+        raise UsageError(
+            "this is a training step, and gradients are off here: evaluate by a loss of your own, or look "
+            "at weights with weigh()"
+        )
 
 
 def _check_lookahead(lookahead: bool, every: int | None, accumulate: int) -> None:

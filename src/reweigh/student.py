@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import check_losses, find_labels
+from reweigh.batch import as_numbers, check_losses, find_labels
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
@@ -95,7 +95,8 @@ class Student:
             losses = self.losses(batch, loss)
         for tap in self.taps:
             _check_state(tap, states.get(tap.key), len(losses))
-        return Seen(losses, self.labels(batch), states, progress, _placed(ids, losses))
+        labels = as_numbers(self.labels(batch))
+        return Seen(losses, labels, states, progress, _placed(ids, losses))
 
     @torch.no_grad()
     def peek(

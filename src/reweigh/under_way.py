@@ -16,6 +16,11 @@ from torch.optim import Optimizer
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.figures import Figures
 
+LATE = 3
+"""Steps in a row that come after after_step(), until it is taken for a mistake."""
+OURS = "_of_reweigh"
+"""What marks our hooks among others'."""
+
 
 class StepUnderWay:
     """What the passes so far come to, and whether the optimizer has moved."""
@@ -35,20 +40,18 @@ class StepUnderWay:
         self.moved = False
         self.skipped = False
         """Whether the last step was closed without the optimizer having moved."""
-        self.retired = False
+        self._late = 0
+        self.begun = self.retired = False
         self._about_to_move, self._has_moved = about_to_move, has_moved
-        _retire_others(optimizer)
         self._hook = _hook(optimizer, self)
 
-    @property
-    def hooked(self) -> bool:
-        """Whether others have step-pre-hooks on the optimizer; ours then comes last, and sees what
-        they did to the gradient."""
+    def come_last(self) -> bool:
+        """See what others' step-pre-hooks did to the gradient; whether there are any."""
         hooks = self.optimizer._optimizer_step_pre_hooks
-        if len(hooks) == 1 or self._hook not in hooks:  # a copied optimizer has none of ours
+        if self._hook not in hooks:  # a copied optimizer has none of ours
             return False
         hooks[self._hook] = hooks.pop(self._hook)
-        return True
+        return any(not hasattr(hook, OURS) for hook in hooks.values())
 
     @property
     def complete(self) -> bool:
@@ -67,6 +70,9 @@ class StepUnderWay:
                 "another Reweigher was built on this optimizer, and two would step through each other: "
                 "go on with the newer one"
             )
+        if not self.begun:
+            self.begun = True
+            _take_over(self)
         if self.complete:
             raise UsageError(
                 f"{self.passes} pass(es) of this step were weighed already, by step(), loss() or "
@@ -106,18 +112,24 @@ class StepUnderWay:
 
     def _note(self) -> None:
         if not self.weighed and self.skipped:
-            raise UsageError(
-                "optimizer.step() comes after after_step(), which took it for skipped: call "
-                "after_step() after it, or the teacher never learns"
-            )
+            self._refuse_late()
         if not self.weighed or _is_skipped(self.optimizer):
             return
         if self.moved:
             raise UsageError(
                 "optimizer.step() was called twice in one step: call after_step() after each"
             )
-        self.moved = True
+        self.moved, self._late = True, 0
         self._about_to_move()
+
+    def _refuse_late(self) -> None:
+        """A step of the optimizer after a skipped one may be for something else; not every time."""
+        self._late, self.skipped = self._late + 1, False
+        if self._late == LATE:
+            raise UsageError(
+                "optimizer.step() comes after after_step(), which took it for skipped: call "
+                "after_step() after it, or the teacher never learns"
+            )
 
 
 _WATCHING: weakref.WeakKeyDictionary[Optimizer, weakref.ref[StepUnderWay]] = (
@@ -125,16 +137,17 @@ _WATCHING: weakref.WeakKeyDictionary[Optimizer, weakref.ref[StepUnderWay]] = (
 )
 
 
-def _retire_others(optimizer: Optimizer) -> None:
-    """The newest watches: a notebook builds one again and again."""
-    last = _WATCHING.get(optimizer)
-    if last is not None and (step := last()) is not None:
-        step.retired = True
+def _take_over(step: StepUnderWay) -> None:
+    """Whoever steps last watches: a notebook builds one again and again."""
+    last = _WATCHING.get(step.optimizer)
+    if last is not None and (before := last()) is not None:
+        before.retired = True
+    _WATCHING[step.optimizer] = weakref.ref(step)
 
 
 def _hook(optimizer: Optimizer, step: StepUnderWay) -> int:
     """Watch the optimizer for as long as the step's owner lives: an optimizer may outlive many."""
-    watcher = _WATCHING[optimizer] = weakref.ref(step)
+    watcher = weakref.ref(step)
 
     def before(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
         alive = watcher()
@@ -146,6 +159,7 @@ def _hook(optimizer: Optimizer, step: StepUnderWay) -> int:
         if alive is not None and alive.moved:
             alive._has_moved()
 
+    setattr(before, OURS, True)
     handle = optimizer.register_step_pre_hook(before)
     weakref.finalize(step, handle.remove)
     weakref.finalize(step, optimizer.register_step_post_hook(after).remove)

@@ -229,6 +229,16 @@ def partly_used() -> dict[str, Tensor]:
     return {"theta": flat(net.parameters()), "unused": torch.tensor(unused)}
 
 
+def hooked() -> dict[str, Any]:
+    """Somebody's hook on one process only, which looks on: all compare, or none."""
+    held = reweigher(every=None)
+    if group.rank() == 0:
+        held.optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: None)
+    for number in range(3):
+        held.step(*batch(number))
+    return state(held)
+
+
 def not_finite() -> dict[str, Any]:
     """One sample's NaN stops all, with the same words."""
     held = reweigher()
@@ -329,6 +339,7 @@ SAME: dict[str, Callable[[], Any]] = {
     "differing start": differing_start,
     "partly used": partly_used,
     "not finite": not_finite,
+    "hook on one": hooked,
     "translating": translating,
 }
 """The same whatever the number of processes."""

@@ -191,9 +191,9 @@ def test_a_loss_that_is_not_finite_names_its_samples():
     x, y = DATA.batches[0]
     x = x.clone()
     x[2] = float("nan")
-    with pytest.raises(DivergedError, match=r"inputs hold nan for samples \(positions.*\) \[2\]"):
+    with pytest.raises(DivergedError, match=r"losses hold nan for samples \(positions.*\) \[2\]"):
         held().step(x, y)
-    with pytest.raises(DivergedError, match=r"inputs hold nan for samples \(ids\) \[77\]"):
+    with pytest.raises(DivergedError, match=r"losses hold nan for samples \(ids\) \[77\]"):
         held().step(x, y, ids=torch.tensor([5, 6, 77, 8]))
 
 

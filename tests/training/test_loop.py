@@ -102,5 +102,5 @@ def test_a_sample_that_is_not_finite_is_called_by_its_id(method, position, calle
     own = replace(blobs.train, ids=100 + blobs.train.ids)
     one = Loop(shop(settings(f"method.name={method}"), replace(blobs, train=own)))
     one.shop.task.train.inputs.values[position] = torch.nan
-    with pytest.raises(DivergedError, match=rf"inputs hold nan for samples \(ids\) {called}: "):
+    with pytest.raises(DivergedError, match=rf"losses hold nan for samples \(ids\) {called}: "):
         one.run()

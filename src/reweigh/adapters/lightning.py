@@ -12,6 +12,7 @@ L.Trainer(callbacks=[callback]).fit(model, loader)
 A callback alone could not do it: it sees the loss only when it is one number already.
 """
 
+import logging
 from typing import Any
 
 import lightning as L  # pyright: ignore[reportMissingImports] (a framework of the user's)
@@ -21,6 +22,8 @@ from reweigh.errors import UnsupportedError, UsageError
 from reweigh.reweigher import Reweigher
 from reweigh.teachers.base import Teacher
 from reweigh.trusted import Trusted
+
+log = logging.getLogger("reweigh")
 
 
 class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
@@ -44,7 +47,7 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         self.settings = settings
         self.reweigher: Reweigher | None = None
         self._saved: dict[str, Any] = {}
-        self._passes, self._asked = 1, False
+        self._passes, self._asked, self._told = 1, False, False
 
     def on_train_start(self, trainer: Any, module: Any) -> None:
         """Build the reweigher; the trainer has its optimizer by now."""
@@ -72,8 +75,9 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
 
     def on_train_batch_end(self, trainer: Any, module: Any, *rest: Any) -> None:
         """The optimizer may have stepped."""
-        if not self._asked:
-            raise UsageError(
+        if not (self._asked or self._told) and rest and rest[0]:  # it may skip a batch by None
+            self._told = True
+            log.warning(
                 "training_step returned a loss of its own, so nothing was weighed: return "
                 "self.weighted_loss(*batch)"
             )

@@ -71,6 +71,7 @@ class Engine:
         self.recursion = Recursion(self.derivatives, self.rule, clip)
         self.steps: list[Step] = []
         self._outside = OutsideChecks()
+        self._told_of_changes = False
         self.seen_trusted: Seen | None = None
         """What the student saw of the last trusted batch, of this process's part."""
 
@@ -159,12 +160,16 @@ class Engine:
         if any_of(_moved_on(self.steps[-1].ends, self.recorder.norms())):
             raise UsageError(
                 "the student's parameters were changed after the optimizer's last step (clamped, decayed, "
-                "loaded), which the teacher cannot see: call after_step() right after optimizer.step(), "
-                "and change them then"
+                "loaded), which the teacher cannot see: let it learn first, by after_step() right after "
+                "optimizer.step() or by teach(), and change them then, not in a hook of the optimizer"
             )
         for t in reversed(range(1, len(self.steps))):
             if any_of(_moved_on(self.steps[t - 1].ends, self.steps[t].begins)):
-                log.info("the loop changes θ between steps: the teacher looks back to there only")
+                if not self._told_of_changes:
+                    log.info(
+                        "the loop changes θ between steps: the teacher looks back to there only"
+                    )
+                self._told_of_changes = True
                 self.steps = self.steps[t:]
                 return
 

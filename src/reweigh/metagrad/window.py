@@ -33,6 +33,8 @@ def pack(steps: list[Step]) -> list[dict[str, Any]] | None:
             "shares": [asdict(share) for share in step.shares],
             "gradient": step.gradient,
             "scale": step.scale,
+            "begins": step.begins,
+            "ends": step.ends,
         }
         for step in steps
     ]
@@ -47,6 +49,8 @@ def unpack(packed: list[dict[str, Any]] | None) -> list[Step]:
             shares=[Share(**share) for share in step["shares"]],
             gradient=step["gradient"],
             scale=step["scale"],
+            begins=step.get("begins"),
+            ends=step.get("ends"),
         )
         for step in packed or []
     ]

@@ -1,4 +1,4 @@
-r"""Averaging the students of several epochs: one in the middle, often better than the last of them."""
+"""Averaging the students of several epochs: one in the middle, often better than the last of them."""
 
 from torch import Tensor
 

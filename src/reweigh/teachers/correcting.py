@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from reweigh.batch import LABEL_NAMES, check_classes, find_labels, outputs, says_trusted
+from reweigh.batch import LABEL_NAMES, as_numbers, check_classes, find_labels, outputs, says_trusted
 from reweigh.errors import UsageError
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
@@ -55,7 +55,7 @@ class CorrectingTeacher(Teacher):
                 f"(x, y), call it one of {', '.join(LABEL_NAMES)}, or give Reweigher labels=f, "
                 "where f(batch) returns them"
             )
-        return self.matrix.losses(self.logits(student, batch), y, sure)
+        return self.matrix.losses(self.logits(student, batch), as_numbers(y), sure)
 
 
 def _told(batch: Batch) -> Tensor:

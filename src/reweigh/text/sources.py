@@ -88,7 +88,8 @@ def looks_like_text(path: Path) -> bool:
         return False
     names = {file.name.removesuffix(".gz") for file in path.glob("train.*")}
     languages = [name for name in names if re.fullmatch(r"train\.[a-z]{2,3}", name)]
-    return "train.tsv" in names or len(set(languages) - {"train.csv", "train.npz"}) > 1
+    others = {"train.csv", "train.npz", "train.npy", "train.txt", "train.zip"}
+    return "train.tsv" in names or len(set(languages) - others) > 1
 
 
 def _named(name: str, data_dir: Path | None, source: str, target: str) -> TextFiles:

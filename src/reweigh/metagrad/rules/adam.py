@@ -79,7 +79,7 @@ def _steps_done(optimizer: Optimizer, params: list[Tensor]) -> list[int]:
     """Of each parameter. Fused optimizers count on the device, which is waited for once."""
     counts = [optimizer.state.get(p, {}).get("step", 0) for p in params]
     held = [count for count in counts if isinstance(count, Tensor)]
-    known = iter(torch.stack(held).tolist() if held else ())
+    known = iter(torch.stack([c.to(held[0].device) for c in held]).tolist() if held else ())
     return [int(next(known)) if isinstance(count, Tensor) else int(count) for count in counts]
 
 
