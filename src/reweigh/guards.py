@@ -120,12 +120,20 @@ def in_trusted_batch() -> Iterator[None]:
         raise
 
 
-def warn_of_collapse(share: float, limit: float) -> None:
-    """Say that a batch lives on a few samples only: its effective sample size is below `limit`·n."""
-    if rank() == 0:
-        log.warning(
-            "weights have collapsed: the effective sample size is %.1f %% of the batch "
-            "(warned below %.1f %%); lower the teacher's learning rate or trust more samples",
-            100 * share,
-            100 * limit,
-        )
+class CollapseWatch:
+    """Says when batches come to live on a few samples only, their effective size below `limit`·n, and
+    not again until that is over."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit, self.collapsed = limit, False
+
+    def look(self, share: float) -> None:
+        """At the effective size of a batch, as a share of it."""
+        before, self.collapsed = self.collapsed, share < self.limit
+        if self.collapsed and not before and rank() == 0:
+            log.warning(
+                "weights have collapsed: the effective sample size is %.1f %% of the batch "
+                "(warned below %.1f %%); lower the teacher's learning rate or trust more samples",
+                100 * share,
+                100 * self.limit,
+            )

@@ -4,7 +4,7 @@ A replay must see the same dropout masks, buffers, train/eval modes and autocast
 repeats, and must leave all of them as it found them. A `Moment` is that circumstance, captured.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -82,6 +82,10 @@ class Moment:
             training=tuple(m.training for m in module.modules()),
             autocast=(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)),
         )
+
+    def is_coarse(self, tensors: Iterable[Tensor]) -> bool:
+        """Whether numbers of 16 bits take part: under autocast, or among these tensors."""
+        return self.autocast[1] or any(t.dtype.itemsize < 4 for t in tensors)
 
     def fresh_buffers(self) -> Params:
         """Copies that a replay may write to: a BatchNorm's update lands there and is dropped."""

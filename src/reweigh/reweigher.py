@@ -16,13 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.arguments import check_counts, check_gradients_on, check_lookahead, check_parts
 from reweigh.batch import cross_entropy, find_labels
 from reweigh.clock import Clock
 from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import any_of, same_as_first
 from reweigh.errors import CheckpointError, UnsupportedError, UsageError
 from reweigh.figures import Figures
-from reweigh.guards import warn_of_collapse
+from reweigh.guards import CollapseWatch
 from reweigh.lessons import Lessons
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
@@ -97,17 +98,17 @@ class Reweigher:
         total_steps: int | None = None,
         collapse_below: float = 0.02,
     ) -> None:
-        _check_parts(student, optimizer, teacher)
+        check_parts(student, optimizer, teacher)
         B = (1 if every == 1 else 2) if through is None else through
         B = 1 if lookahead else B  # through one virtual step, whatever was asked
-        _check_counts(every, B, accumulate, total_steps)
-        _check_lookahead(lookahead, every, accumulate)
+        check_counts(every, B, accumulate, total_steps)
+        check_lookahead(lookahead, every, accumulate)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
         self._loss_is_teachers = learned is not per_sample_loss
         self.student = Student(student, learned, teacher.taps if teacher else (), labels)
         self.optimizer, self.teacher = optimizer, teacher
         self.accumulate = accumulate
-        self.collapse_below, self._collapsed = collapse_below, False
+        self._collapse = CollapseWatch(collapse_below)
         self.clip = Clip(clip_norm) if clip_norm is not None else None
         self.deeper = teacher is not None and (deeper or teacher.shapes_loss)
         if self.deeper and (accumulate > 1 or lookahead):
@@ -148,7 +149,7 @@ class Reweigher:
         `step(x, y)`, or `step(batch)` for a dict or dataclass. `ids` name the samples in messages.
         """
         whole, updates = _one(batch), self.clock.updates
-        _check_gradients_on()
+        check_gradients_on()
         self._begin(whole, ids)
         if self.lessons.recording is not None and any_of(self._open.come_last()):
             self._compare_with_replay()  # a hook may change the gradient on its way to the optimizer
@@ -212,7 +213,7 @@ class Reweigher:
         Σ w ℓ with raw weights; the normaliser is applied to the gradient before the optimizer steps.
         """
         whole = _one(batch)
-        _check_gradients_on()
+        check_gradients_on()
         self._watch_outside(whole, ids)
         with self._or_abandon():
             one = self._passes.forward(whole, ids)
@@ -338,10 +339,7 @@ class Reweigher:
     def _watch_weights(self, weighed: list[Figures]) -> None:
         """Now and then, because a GPU is waited for: do a few samples hold all the weight?"""
         if self.teacher is not None and self.clock.steps % (self.lessons.every or WATCHED) == 0:
-            share = float(Figures.together(weighed).effective_share)
-            if share < self.collapse_below and not self._collapsed:
-                warn_of_collapse(share, self.collapse_below)
-            self._collapsed = share < self.collapse_below
+            self._collapse.look(float(Figures.together(weighed).effective_share))
 
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
@@ -383,59 +381,3 @@ def _one(batch: tuple[Any, ...]) -> Batch:
     if not batch:
         raise UsageError("a step needs a batch: step(x, y), or step(batch)")
     return batch[0] if len(batch) == 1 else batch
-
-
-def _check_parts(student: object, optimizer: object, teacher: object) -> None:
-    """Refuse parts that are something else, or in another order."""
-    if not isinstance(student, nn.Module):
-        raise UsageError(f"the student must be an nn.Module, not a {type(student).__name__}")
-    if not isinstance(optimizer, Optimizer):
-        raise UsageError(
-            f"the optimizer must be a torch.optim optimizer, not a {type(optimizer).__name__}; of a "
-            "framework's wrapper give what it wraps (usually .optimizer)"
-        )
-    if teacher is not None and not isinstance(teacher, Teacher):
-        raise UsageError(
-            f"the teacher must be a reweigh.Teacher that was built, such as "
-            f"reweigh.PosteriorTeacher(layer=…, num_classes=…), not {teacher!r}"
-        )
-    if not any(True for _ in student.parameters()):
-        raise UsageError("the student has no parameters: there is nothing to train")
-
-
-def _check_gradients_on() -> None:
-    if not torch.is_grad_enabled():
-        raise UsageError(
-            "this is a training step, and gradients are off here: evaluate by a loss of your own, or look "
-            "at weights with weigh()"
-        )
-
-
-def _check_lookahead(lookahead: bool, every: int | None, accumulate: int) -> None:
-    if lookahead and every is None:
-        raise UsageError("lookahead=True teaches before every K-th step: give every=1, say")
-    if lookahead and accumulate > 1:
-        raise UnsupportedError(
-            f"lookahead=True looks ahead on one batch, and accumulate={accumulate} makes a step of "
-            "several: give accumulate=1"
-        )
-
-
-def _check_counts(
-    every: int | None, through: int, accumulate: int, total_steps: int | None
-) -> None:
-    for name, value in (
-        ("every", every),
-        ("through", through),
-        ("accumulate", accumulate),
-        ("total_steps", total_steps),
-    ):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if value is not None and (not whole or value < 1):
-            raise UsageError(f"{name} must be a whole number of at least 1, not {value!r}")
-    if every is not None and through > every:
-        raise UsageError(
-            f"through={through} is more than every={every}: the teacher changes every {every} "
-            f"steps, and only steps under the present teacher can be gone back over; give "
-            f"through={every} or less"
-        )

@@ -37,6 +37,7 @@ def test_nothing_after_the_sign_is_the_default_again(tmp_path: Path) -> None:
     file.write_text("[training]\nlr = 7.0\n")
     assert read_config(file, {}, ["training.lr="]) == read_config(None)
     assert read_config(file, {}, ["nowhere.at.all="]).training.lr == 7.0
+    assert read_config(file, {}, ["training.lr.at.all="]).training.lr == 7.0
     with pytest.raises(UsageError, match=r"In .*c\.toml and the options: training\.lr = -1"):
         read_config(file, {}, ["training.lr=-1"])
 

@@ -27,11 +27,9 @@ from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
-from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished, set_up_torch
-from reweigh.training.run_folder import read_record
+from reweigh.training.same_data import learned_from_other
 from reweigh.training.tasks import prepared
-from reweigh.training.tasks.base import fingerprint
 from reweigh.training.tasks.translation import Translation
 from reweigh.training.whereabouts import with_data_found
 from reweigh.training.workshop import device_after
@@ -99,21 +97,23 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     loss = pair_losses(task)
     p = np.exp(-loss)
     n = len(problem.train)
+    if weights is not None and weights.shape[1] != n:
+        raise DataError(f"{folder} weighed other pairs than {config.data.name} gives; train again.")
+    weight = weight_or_nan(weights, n)
     return PairAudit(
         corpus=problem.train,
         codec=problem.codec,
-        weight=weight_or_nan(weights, n),
+        weight=weight,
         loss=loss,
         quality=p if weights is None else ((weight_ranks(weights) + p) / 2).astype(np.float32),
         changed=problem.changed,
-        cautions=(*problem.cautions, *unweighed(weights)),
+        cautions=(*problem.cautions, *unweighed(weight)),
     )
 
 
 def _refuse_changed(folder: Path, config: TranslationConfig, problem: TranslationProblem) -> None:
     """The text must still be what the run was trained on, or every row would be about another."""
-    learned_from = read_record(folder / RESULT).get("fingerprint")
-    if learned_from and learned_from != fingerprint(problem):
+    if learned_from_other(folder, problem):
         raise DataError(
             f"{config.data.name} no longer gives the pairs that {folder} was trained on; restore the "
             "text, or train again."

@@ -59,15 +59,14 @@ def weight_or_nan(weights: NDArray[np.float32] | None, size: int) -> NDArray[np.
     return np.full(size, np.nan, np.float32) if weights is None else mean_weights(weights)
 
 
-def unweighed(weights: NDArray[np.float32] | None) -> Iterator[str]:
-    """What to know of the scores where one of the two witnesses is silent."""
-    if weights is None:
+def unweighed(weight: NDArray[np.float32]) -> Iterator[str]:
+    """What to know of the scores where one of the two witnesses is silent; NaN (n,) says so."""
+    silent = int(np.isnan(weight).sum())
+    if silent == len(weight):
         yield "the run gave no weights: how suspicious a sample is rests on the student's answers alone"
-        return
-    silent = int(np.isnan(mean := mean_weights(weights)).sum())
-    if silent > MOST_UNSEEN * len(mean):
+    elif silent > MOST_UNSEEN * len(weight):
         yield (
-            f"{silent:,} of {len(mean):,} samples were not shown in the last epochs: no weight speaks for "
+            f"{silent:,} of {len(weight):,} samples were not shown in the last epochs: no weight speaks for "
             "or against them"
         )
 

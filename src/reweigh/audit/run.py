@@ -122,12 +122,12 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
     matrix = noise_matrix(samples.labels, p)
     predicted = p.argmax(axis=1)
     issue = issues_among(samples.labels, predicted, quality, matrix)
-    true = problem.true_labels
+    true, weight = problem.true_labels, weight_or_nan(weights, len(samples))
     return Audit(
         class_names=problem.class_names,
         samples=samples,
         true_labels=true,
-        weight=weight_or_nan(weights, len(samples)),
+        weight=weight,
         quality=quality,
         predicted=predicted,
         is_issue=issue,
@@ -136,7 +136,7 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
         not_judged={"trusted": len(problem.trusted), "test": len(problem.test)},
-        cautions=(*problem.cautions, *unweighed(weights), *_uneven(problem)),
+        cautions=(*problem.cautions, *unweighed(weight), *_uneven(problem)),
     )
 
 

@@ -111,9 +111,11 @@ def unset(tree: dict[str, Any], key: str) -> None:
     """Leave the dotted `key` at its default, whatever came before: `--set key=`."""
     *tables, last = key.split(".")
     for name in tables:
-        tree = tree.get(name, {})
-    if isinstance(tree, dict):
-        tree.pop(last, None)
+        inner = tree.get(name)
+        if not isinstance(inner, dict):
+            return
+        tree = inner
+    tree.pop(last, None)
 
 
 def assign(tree: dict[str, Any], key: str, value: Any) -> None:

@@ -24,8 +24,7 @@ def check_repeatable(student: Student, one: Pass) -> None:
             "when the teacher goes back over its steps: draw them with torch (torch.rand, "
             "torch.randperm)"
         )
-    short = any(p.dtype.itemsize < 4 for p in student.module.parameters())
-    allowed = 0.02 if short or one.moment.autocast[1] else 0.001
+    allowed = 0.02 if one.moment.is_coarse(student.module.parameters()) else 0.001
     if any_of(_differ(one.seen.losses, again, allowed)):
         raise UnsupportedError(
             "the student answers the same batch differently when it is asked twice: it has a random "

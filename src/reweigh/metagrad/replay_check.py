@@ -61,6 +61,4 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
 
 def _allowed(step: Step, taken: Params) -> float:
     """The share by which kernels that add in any order differ; numbers of 16 bits are coarse."""
-    coarse = any(one.moment.autocast[1] for one in step.passes)
-    coarse = coarse or any(g.dtype.itemsize < 4 for g in taken.values())
-    return 0.1 if coarse else 0.005
+    return 0.05 if any(one.moment.is_coarse(taken.values()) for one in step.passes) else 0.005

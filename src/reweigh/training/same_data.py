@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reweigh.config import Settings
 from reweigh.errors import UsageError
+from reweigh.methods import AnyProblem
 from reweigh.own_code import code_of, named_in
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_record
@@ -21,7 +22,7 @@ def refuse_changed(finished: Iterable[tuple[Settings, Path]]) -> None:
     forget_problems()
     for config, home in sorted(finished, key=lambda run: run[0].seed):  # each seed is read once
         kept = read_record(home / RESULT)
-        if kept.get("fingerprint") and kept["fingerprint"] != fingerprint(prepared(config)):
+        if learned_from_other(home, prepared(config)):
             raise _changed(
                 home, f"trained on other data than {config.data.name} and its settings give"
             )
@@ -29,6 +30,12 @@ def refuse_changed(finished: Iterable[tuple[Settings, Path]]) -> None:
             raise _changed(
                 home, f"made with another version of {' or '.join(named_in(config))} than is here"
             )
+
+
+def learned_from_other(home: Path, problem: AnyProblem) -> bool:
+    """Whether a finished run learned from other data than `problem`; not where nobody took a print."""
+    kept = read_record(home / RESULT).get("fingerprint")
+    return bool(kept) and kept != fingerprint(problem)
 
 
 def _changed(home: Path, how: str) -> UsageError:
