@@ -86,7 +86,7 @@ def find_labels(batch: Batch) -> Tensor | None:
     None where it is not clear: with more members the second may be anything.
     """
     if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
-        clear = len(batch) == 2 or (len(batch) == 3 and says_trusted(batch[2]))
+        clear = len(batch) == 2 or (len(batch) == 3 and _says_trusted(batch[2]))
         return batch[1] if clear and isinstance(batch[1], Tensor) else None
     parts = dict(named_parts(batch))
     found = (parts[name] for name in LABEL_NAMES if isinstance(parts.get(name), Tensor))
@@ -100,9 +100,20 @@ def as_numbers(labels: Any) -> Any:
     return labels
 
 
-def says_trusted(part: Any) -> TypeGuard[Tensor]:
-    """Whether a part of a batch can say which samples are trusted: a bool tensor."""
-    return isinstance(part, Tensor) and part.dtype == torch.bool
+def find_trusted(batch: Batch) -> Tensor | None:
+    """Which samples are trusted, (n,) bool: the third of (x, y, trusted), or the member `trusted`.
+
+    None where the batch does not say.
+    """
+    if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
+        told = batch[2] if len(batch) == 3 else None
+    else:
+        told = dict(named_parts(batch)).get("trusted")
+    return told if _says_trusted(told) else None
+
+
+def _says_trusted(part: Any) -> TypeGuard[Tensor]:
+    return isinstance(part, Tensor) and part.dtype == torch.bool and part.ndim == 1
 
 
 def check_classes(labels: Tensor, num_classes: int | None = None) -> Tensor:

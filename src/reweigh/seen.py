@@ -77,6 +77,7 @@ class Seen:
     states: dict[str, Tensor]  # tap key -> (n, d)
     progress: Progress
     ids: Tensor | None = None  # (n,) sample ids, where the caller gave them
+    trusted: Tensor | None = None  # (n,) bool, where the batch says which of its samples are
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", States(self.states))

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import as_numbers, check_losses, find_labels
+from reweigh.batch import as_numbers, check_losses, find_labels, find_trusted
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
@@ -96,7 +96,7 @@ class Student:
         for tap in self.taps:
             _check_state(tap, states.get(tap.key), len(losses))
         labels = as_numbers(self.labels(batch))
-        return Seen(losses, labels, states, progress, _placed(ids, losses))
+        return Seen(losses, labels, states, progress, _placed(ids, losses), find_trusted(batch))
 
     @torch.no_grad()
     def peek(

@@ -1,7 +1,5 @@
 """The paper's method: which teacher the settings build, and what it looks at."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from tests.methods.blobs import CLASSES, blobs, setting, student
@@ -34,7 +32,7 @@ def teacher(**options) -> reweigh.Teacher:
     ],
 )
 def test_every_teacher_learns_in_training(name, kind) -> None:
-    config = DeepConfig(teacher=name, every=2, through=2, teacher_lr=0.1)
+    config = DeepConfig(teacher=name, every=2, through=2, teacher_lr=0.1, trusted_share=0)
     one = method_for(config).reweigher(ready())
     assert type(one.teacher) is kind
     before = [p.clone() for p in one.teacher.parameters()]
@@ -80,17 +78,16 @@ def test_trusted_batches_have_the_size_that_was_set() -> None:
         sizes.append(size)
         return TRUSTED.x[:size], TRUSTED.true[:size]
 
-    config = DeepConfig(trusted_batch=7, every=2)
+    config = DeepConfig(trusted_batch=7, every=2, trusted_share=0)
     method_for(config).reweigher(setting(student(), trusted)).step(TRAIN.x, TRAIN.given)
     assert set(sizes) == {7}
 
 
 def test_the_posterior_teacher_corrects_the_loss_but_not_of_trusted_samples_in_the_stream() -> None:
-    here = replace(ready(), doubtful=40)
-    one = method_for(DeepConfig(teacher="posterior")).reweigher(here)
-    x, y, ids = TRAIN.x, TRAIN.given, torch.arange(len(TRAIN.given))
-    sure = ids >= 40
-    losses = one.step(x, y, sure, ids=ids).losses
+    one = method_for(DeepConfig(teacher="posterior")).reweigher(ready())
+    x, y = TRAIN.x, TRAIN.given
+    sure = torch.arange(len(y)) >= 40
+    losses = one.step(x, y, sure).losses
     plain = torch.nn.functional.cross_entropy(student()(x), y, reduction="none")
     torch.testing.assert_close(losses[sure], plain[sure])
     assert not torch.isclose(losses[~sure], plain[~sure]).any()

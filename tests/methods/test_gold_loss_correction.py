@@ -1,6 +1,5 @@
 """Gold loss correction: the matrix by hand and found, a second student that is better."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +43,7 @@ class Sure(nn.Module):
 def test_the_matrix_is_the_mean_prediction_and_the_loss_follows_it() -> None:
     x = torch.tensor([[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
     y = torch.tensor([0, 0, 1])  # nobody trusted is of class 2
-    here = replace(setting(Sure(), lambda update, size: (x[:size], y[:size])), doubtful=1)
+    here = setting(Sure(), lambda update, size: (x[:size], y[:size]))
     method = method_for(GoldLossCorrectionConfig())
     assert isinstance(method, GoldLossCorrection)
     found = method._asked(here)

@@ -17,18 +17,18 @@ def teacher(**options) -> reweigh.PosteriorTeacher:
     return reweigh.PosteriorTeacher(layer="fc", num_classes=3, **options).double()
 
 
-def seen(p: list[list[float]], labels: list[int], ids: list[int] | None = None) -> reweigh.Seen:
+def seen(p: list[list[float]], labels: list[int], sure: list[bool] | None = None) -> reweigh.Seen:
     logits = torch.tensor(p, dtype=torch.float64).log()
     zeros = torch.zeros(len(labels), dtype=torch.float64)
-    numbers = None if ids is None else torch.tensor(ids)
+    told = None if sure is None else torch.tensor(sure)
     states = {"fc:output": logits}
-    return reweigh.Seen(zeros, torch.tensor(labels), states, Progress(), numbers)
+    return reweigh.Seen(zeros, torch.tensor(labels), states, Progress(), trusted=told)
 
 
 def learned_from(one: reweigh.PosteriorTeacher, batch: reweigh.Seen) -> reweigh.Seen:
     """The same with the losses that the student has under this teacher."""
-    y, sure = batch.labels, batch.ids >= one.doubtful
-    return replace(batch, losses=one.matrix.losses(batch.states["fc:output"], y, sure))
+    losses = one.matrix.losses(batch.states["fc:output"], batch.labels, batch.trusted)
+    return replace(batch, losses=losses)
 
 
 def test_the_weight_by_hand() -> None:
@@ -40,18 +40,18 @@ def test_the_weight_by_hand() -> None:
 
 
 def test_a_trusted_sample_of_the_stream_is_believed() -> None:
-    one = teacher(doubtful=10)
-    q = one.quality(seen([[0.01, 0.98, 0.01]] * 2, [0, 0], ids=[9, 10]))
+    one = teacher(trusted_in_stream=True)
+    q = one.quality(seen([[0.01, 0.98, 0.01]] * 2, [0, 0], sure=[False, True]))
     assert q[0] < 0.1
     assert q[1] > 0.999999
 
 
 def test_only_samples_in_doubt_move_the_matrix_and_only_at_an_update() -> None:
-    one, start = teacher(doubtful=10), teacher()
-    batch = seen([[0.01, 0.98, 0.01]] * 2, [0, 0], ids=[10, 11])
+    one, start = teacher(trusted_in_stream=True), teacher()
+    batch = seen([[0.01, 0.98, 0.01]] * 2, [0, 0], sure=[True, True])
     one.notice(learned_from(one, batch))
     assert torch.equal(one.matrix.joint, start.matrix.joint)
-    one.notice(seen([[0.01, 0.98, 0.01]] * 2, [0, 0], ids=[0, 11]))
+    one.notice(seen([[0.01, 0.98, 0.01]] * 2, [0, 0], sure=[False, True]))
     assert one.matrix.joint[1, 0] > start.matrix.joint[1, 0]
     assert torch.equal(one.matrix.table, start.matrix.table)
     one.notice_trusted(batch)
@@ -132,18 +132,20 @@ def test_a_rare_class_that_overlaps_a_common_one_is_not_explained_away() -> None
 
 def test_a_sure_label_has_the_plain_loss() -> None:
     student, (x, y) = build("conv+bn").eval(), data_of("conv+bn", 1).batches[0]
-    one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES, doubtful=9).double()
-    sure = torch.arange(len(y)) % 2 == 0
+    one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES, trusted_in_stream=True)
+    one, sure = one.double(), torch.arange(len(y)) % 2 == 0
     one.meet(FIRST)  # trusted samples hold the matrix, so that labels do not matter
     losses, logits = one.corrected(student, (x, y, sure)), student(x)
     plain = torch.nn.functional.cross_entropy(logits, y, reduction="none")
     expected = torch.where(sure, plain, corrected(logits, y, torch.arange(CLASSES)))
     torch.testing.assert_close(losses, expected, rtol=1e-6, atol=1e-9)
-    for batch in ((x, y), (x, y, torch.arange(len(y)))):
-        with pytest.raises(UsageError, match="the third a bool tensor"):
+    for batch in ((x, y), {"x": x, "y": y}, (x, y, sure[1:])):
+        with pytest.raises(UsageError, match=f"which of the {len(y)} samples are trusted"):
             one.corrected(student, batch)
-    with pytest.raises(UsageError, match="need numbers"):
+    with pytest.raises(UsageError, match="the third a bool tensor"):
         one.quality(seen([[0.5, 0.3, 0.2]], [0]))
+    one.logits = lambda net, batch: net(batch["x"])
+    torch.testing.assert_close(one.corrected(student, {"x": x, "y": y, "trusted": sure}), losses)
 
 
 def test_other_batches() -> None:

@@ -35,8 +35,9 @@ STATE = "reweigher.pt"
 
 
 def logits(student: nn.Module, batch: Batch) -> Tensor:
-    """What a model for classification answers to a batch without its labels, (n, C)."""
-    return student(**{name: part for name, part in batch.items() if name != "labels"}).logits
+    """What a model for classification answers to a batch, (n, C); not shown what is told of it."""
+    told = ("labels", "trusted")
+    return student(**{name: part for name, part in batch.items() if name not in told}).logits
 
 
 def classification_loss(student: nn.Module, batch: Batch) -> Losses:

@@ -22,6 +22,7 @@ def gathered_seen(seen: Seen) -> Seen:
         labels=_or_none(own.labels),
         states={key: gathered(state) for key, state in own.states.items()},
         ids=_or_none(own.ids),
+        trusted=_or_none(own.trusted),
     )
 
 

@@ -96,8 +96,6 @@ class Setting:
     clip_norm: float | None = None
     logits: Callable[[nn.Module, Batch], Tensor] = outputs
     """(n, C) of a batch, where labels are classes."""
-    doubtful: int | None = None
-    """Samples with this id or a larger one are trusted ones, mixed into the training set."""
 
     @property
     def classes(self) -> int:

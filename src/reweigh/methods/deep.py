@@ -85,7 +85,7 @@ class Deep(Method):
                 layer=layer,
                 num_classes=classes,
                 logits=setting.logits,
-                doubtful=setting.doubtful if c.trusted_share else None,
+                trusted_in_stream=bool(c.trusted_share),
             )
         if c.teacher == "margin":
             return MarginTeacher(student, layer=layer, num_classes=classes)

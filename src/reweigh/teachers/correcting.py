@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from reweigh.batch import LABEL_NAMES, as_numbers, check_classes, find_labels, outputs, says_trusted
+from reweigh.batch import LABEL_NAMES, as_numbers, check_classes, find_labels, find_trusted, outputs
 from reweigh.errors import UsageError
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
@@ -18,21 +18,22 @@ from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss
 class CorrectingTeacher(Teacher):
     """Has a noise matrix T; who weighs by what is left to its kinds.
 
-    `logits(student, batch)` gives logits for batches that are not (x, y). With `doubtful` trusted
-    samples are in the stream: batches are then (x, y, which are trusted).
+    `logits(student, batch)` gives logits for batches that are not (x, y). With `trusted_in_stream`
+    batches hold trusted samples as well and say which they are: (x, y, trusted), the third a bool
+    tensor, or a member of that name. Without it all labels are in doubt.
     """
 
     def __init__(
         self,
         num_classes: int,
         logits: Callable[[nn.Module, Batch], Tensor] = outputs,
-        doubtful: int | None = None,
+        trusted_in_stream: bool = False,
     ) -> None:
         super().__init__()
         if num_classes < 2:
             raise UsageError(f"num_classes must be at least 2, not {num_classes}")
-        self.matrix = NoiseMatrix(num_classes, alone=doubtful is None)
-        self.logits, self.doubtful = logits, doubtful
+        self.matrix = NoiseMatrix(num_classes, alone=not trusted_in_stream)
+        self.logits, self.trusted_in_stream = logits, trusted_in_stream
         self._labels: FindLabels = find_labels
 
     def loss(self, own: PerSampleLoss, labels: FindLabels) -> PerSampleLoss:
@@ -47,7 +48,6 @@ class CorrectingTeacher(Teacher):
 
     def corrected(self, student: nn.Module, batch: Batch) -> Losses:
         """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
-        sure = None if self.doubtful is None else _told(batch)
         y = self._labels(batch)
         if y is None:
             raise UsageError(
@@ -55,15 +55,16 @@ class CorrectingTeacher(Teacher):
                 f"(x, y), call it one of {', '.join(LABEL_NAMES)}, or give Reweigher labels=f, "
                 "where f(batch) returns them"
             )
+        sure = self.sure(find_trusted(batch), len(y))
         return self.matrix.losses(self.logits(student, batch), as_numbers(y), sure)
 
-
-def _told(batch: Batch) -> Tensor:
-    """Which samples of a batch are trusted, (n,) bool."""
-    told = batch[2] if isinstance(batch, tuple | list) and len(batch) > 2 else None
-    if not says_trusted(told):
-        raise UsageError(
-            "with doubtful= batches are (x, y, trusted), the third a bool tensor that says which "
-            "samples are trusted"
-        )
-    return told
+    def sure(self, told: Tensor | None, n: int) -> Tensor | None:
+        """Which of n labels are sure, by what the batch told, (n,) bool; None where all are in doubt."""
+        if not self.trusted_in_stream:
+            return None
+        if told is None or len(told) != n:
+            raise UsageError(
+                "with trusted_in_stream=True batches are (x, y, trusted), the third a bool tensor that "
+                f"says which of the {n} samples are trusted; other batches call it trusted"
+            )
+        return told

@@ -28,9 +28,9 @@ class PosteriorTeacher(CorrectingTeacher):
     """σ(c·(2q − 1) + b_ỹ).
 
     `layer` is the student's last one, whose output are the logits; `logits(student, batch)` gives
-    them for batches that are not (x, y). Trusted samples may be in the stream too: with `doubtful`,
-    ids of that number or more are theirs, and batches are (x, y, which are trusted). Without it all
-    labels are in doubt.
+    them for batches that are not (x, y). Trusted samples may be in the stream too, which is worth a
+    lot: with `trusted_in_stream`, batches are (x, y, trusted), the third a bool tensor that says
+    which they are, or have a member of that name. Without it all labels are in doubt.
     """
 
     follows_trusted = True
@@ -41,10 +41,10 @@ class PosteriorTeacher(CorrectingTeacher):
         layer: str,
         num_classes: int,
         logits: Callable[[nn.Module, Batch], Tensor] = outputs,
-        doubtful: int | None = None,
+        trusted_in_stream: bool = False,
         scale: float = 1.0,
     ) -> None:
-        super().__init__(num_classes, logits, doubtful)
+        super().__init__(num_classes, logits, trusted_in_stream)
         self.scale = nn.Parameter(torch.tensor(scale))
         self.bias = nn.Parameter(torch.zeros(num_classes))
         self._tap = Tap(layer, "output")
@@ -85,9 +85,5 @@ class PosteriorTeacher(CorrectingTeacher):
     def _logits(self, seen: Seen) -> Tensor:
         return seen.states[self._tap.key].to(self.scale.dtype)  # (n, C)
 
-    def _sure(self, seen: Seen) -> Tensor:
-        if self.doubtful is None:
-            return torch.zeros_like(labels_of(seen), dtype=torch.bool)
-        if seen.ids is None:
-            raise UsageError("with doubtful= the samples need numbers: give step(…, ids=…)")
-        return seen.ids >= self.doubtful
+    def _sure(self, seen: Seen) -> Tensor | None:
+        return self.sure(seen.trusted, len(seen.losses))

@@ -50,7 +50,6 @@ class Workshop:
             all_trusted=self.task.all_trusted,
             num_classes=self.task.num_classes,
             logits=self.task.logits,
-            doubtful=self.task.doubtful,
             layers=self.task.layers,
             feature=self.task.feature,
             steps=self.steps,

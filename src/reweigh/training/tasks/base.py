@@ -51,8 +51,6 @@ class Task(ABC):
     """The last so many are trusted ones."""
     right: Tensor | None
     """(N,) bool by position: is the label right? None where nobody knows."""
-    doubtful: int
-    """The first so many training samples are those that are in doubt."""
     steps_per_pass: int
     """Of one pass over these samples."""
     steps_per_epoch: int
@@ -84,10 +82,17 @@ class Task(ABC):
         `chosen` is what the method trains on, of or instead of the problem's training set.
         """
 
+    @property
+    def doubtful(self) -> int:
+        """The first so many training samples are those that are in doubt."""
+        return self.size - self.mixed_in
+
     def called(self, positions: Iterable[int]) -> list[str]:
         """What messages call the samples at these positions: a trusted one may have another's id."""
-        first = self.size - self.mixed_in
-        return [f"{self.ids[i]} (trusted)" if i >= first else f"{self.ids[i]}" for i in positions]
+        return [
+            f"{self.ids[i]} (trusted)" if i >= self.doubtful else f"{self.ids[i]}"
+            for i in positions
+        ]
 
     def begin_from(self, weights: Path) -> None:
         """Go on from a student that was trained before."""

@@ -47,7 +47,6 @@ class Classification(Task):
         self.forward = forward_under(config.training.bf16, device)
         self.student = build_classifier(config, inputs).to(device)
         self.right = right_labels(chosen, device)
-        self.doubtful = min(len(problem.train), self.size)
         sample, _ = self.train.batch(torch.zeros(1, dtype=torch.int64), train=False)
         self.layers = internal_layers(self.student, sample)
 
@@ -103,7 +102,7 @@ class Classification(Task):
     def batch(self, positions: Tensor, number: int) -> tuple[Tensor, ...]:
         """(x, y), augmented for this pass; with trusted samples in the stream also which they are."""
         x, y = self.train.batch(positions, number, train=True)
-        if self.doubtful == self.size:
+        if not self.mixed_in:
             return x, y
         return x, y, positions.to(y.device) >= self.doubtful
 
@@ -151,9 +150,8 @@ class Classification(Task):
 
     def counts(self) -> dict[str, int]:
         """Samples in each part; a stream that repeats trusted ones is told apart from `train`."""
-        mixed = self.size - self.doubtful
         parts = {"train": self.doubtful, "trusted": len(self.trusted), "test": len(self.test)}
-        return parts | ({"trusted in the stream": mixed} if mixed else {})
+        return parts | ({"trusted in the stream": self.mixed_in} if self.mixed_in else {})
 
 
 def class_feature(

@@ -54,7 +54,6 @@ class Translation(Task):
         _refuse_small(min(map(len, batches)), config.training.max_tokens)
         most = config.training.max_tokens
         self.steps_per_epoch = len(token_batches(problem.train, most, config.seed, 0))
-        self.doubtful = min(len(problem.train), self.size)
         changed = chosen.changed
         self.right = None if changed is None else torch.tensor(~changed, device=device)
         self.student = build_translator(config, len(problem.vocabulary)).to(device)
