@@ -439,6 +439,28 @@ def test_a_refused_batch_leaves_no_mark_on_running_statistics() -> None:
     assert not torch.equal(student[1].running_mean, kept["1.running_mean"])
 
 
+def test_a_refused_batch_leaves_no_mark_on_what_the_teacher_noticed() -> None:
+    class Watching(reweigh.InteractionTeacher):
+        def __init__(self, student: nn.Module) -> None:
+            super().__init__(student, layer="2", num_classes=3)
+            self.register_buffer("mean", torch.zeros(()))
+
+        def notice(self, seen: reweigh.Seen) -> None:
+            self.mean.lerp_(seen.losses.mean(), 0.1)
+
+    student = net()
+    teacher = Watching(student)
+    loop = held(student, teacher=teacher, every=2)
+    for _ in range(3):
+        loop.step(X, Y)
+    kept = teacher.mean.clone()
+    with pytest.raises(DivergedError):
+        loop.step(X * float("nan"), Y)
+    assert torch.equal(teacher.mean, kept)
+    loop.step(X, Y)
+    assert not torch.equal(teacher.mean, kept)
+
+
 @pytest.mark.parametrize("kind", [torch.uint8, torch.int32, torch.int16])
 def test_whole_numbers_of_any_type_are_labels(kind: torch.dtype) -> None:
     for teacher in (None, reweigh.PosteriorTeacher(layer="2", num_classes=3)):

@@ -133,7 +133,7 @@ class Reweigher:
         self._open = StepUnderWay(
             optimizer, accumulate, normalise, self._about_to_move, self._has_moved
         )
-        self._buffers = WrittenBuffers(student)
+        self._written = [WrittenBuffers(m) for m in (student, teacher) if m is not None]
         self._moving = False
         self._gradients = Gradients(optimizer)
         self._passes = Passes(self.lessons, self._open, self._gradients)
@@ -179,11 +179,11 @@ class Reweigher:
     def _begin(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every pass: what is due before the student moves."""
         self._open.check_room()
-        if not self._open.weighed:
-            self._buffers.keep()
         self.lessons.prepare(batch, ids)
         if not self._open.weighed:
             self.lessons.look_ahead(batch, ids)
+            for buffers in self._written:
+                buffers.keep()
 
     def _move(self) -> None:
         """Normalise over the accumulated batch, clip, and let the optimizer step."""
@@ -365,7 +365,8 @@ class Reweigher:
             yield
         except BaseException:
             self._abandon()
-            self._buffers.put_back()
+            for buffers in self._written:
+                buffers.put_back()
             raise
 
     def _abandon(self) -> None:

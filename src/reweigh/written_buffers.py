@@ -1,7 +1,7 @@
-"""A pass that is refused leaves no mark: what it wrote into the student's buffers is put back.
+"""A pass that is refused leaves no mark: what it wrote into buffers is put back.
 
-Batch normalisation takes a batch into its running statistics before anybody can see that the loss is
-not finite, and one NaN there stays for ever.
+Batch normalisation takes a batch into its running statistics, and a teacher what it notices of it,
+before anybody can see that the loss is not finite; and one NaN there stays for ever.
 """
 
 import torch

@@ -81,7 +81,6 @@ class NoiseMatrix(nn.Module):
     def notice(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
         """Add the posteriors of samples that are not `sure` to the running mean, over all processes."""
         q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
-        q = q.nan_to_num(0.0)  # a batch that is about to be refused leaves no mark
         if sure is not None:
             q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
         fresh = total(torch.zeros_like(self.joint).index_add_(1, given, q.T))  # (C, C)
