@@ -36,8 +36,15 @@ def test_nothing_after_the_sign_is_the_default_again(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text("[training]\nlr = 7.0\n")
     assert read_config(file, {}, ["training.lr="]) == read_config(None)
-    assert read_config(file, {}, ["nowhere.at.all="]).training.lr == 7.0
-    assert read_config(file, {}, ["training.lr.at.all="]).training.lr == 7.0
+    for known in ("method.hidden_layers=", "student.options.width=", "data.vocabulary=", "method="):
+        assert read_config(file, {}, [known]).training.lr == 7.0
+    for typo, told in (
+        ("training.lrr=", "unknown key training.lrr; did you mean lr"),
+        ("trainig.lr=", "unknown key trainig; did you mean training"),
+        ("training.lr.at.all=", "training.lr.at.all: lr is a value"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            read_config(file, {}, [typo])
     with pytest.raises(UsageError, match=r"In .*c\.toml and the options: training\.lr = -1"):
         read_config(file, {}, ["training.lr=-1"])
 

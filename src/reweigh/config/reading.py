@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from reweigh.config.complaints import complaints
+from reweigh.config.methods import METHODS, OwnConfig
+from reweigh.config.section import Section, subsection
 from reweigh.config.settings import TASKS, Settings
 from reweigh.errors import UsageError
 
@@ -108,14 +110,31 @@ def _value(text: str) -> Any:
 
 
 def unset(tree: dict[str, Any], key: str) -> None:
-    """Leave the dotted `key` at its default, whatever came before: `--set key=`."""
+    """Leave the dotted `key` at its default, whatever came before: `--set key=`.
+
+    A key that nothing has is left in the tree, for the check to complain of.
+    """
     *tables, last = key.split(".")
+    here: Any = tree
     for name in tables:
-        inner = tree.get(name)
-        if not isinstance(inner, dict):
-            return
-        tree = inner
-    tree.pop(last, None)
+        here = here.get(name) if isinstance(here, dict) else None
+    if isinstance(here, dict) and last in here:
+        del here[last]
+    elif not _is_setting(key):
+        assign(tree, key, "")
+
+
+def _is_setting(key: str) -> bool:
+    """Whether some task or method knows the dotted key; `options` and `rows` hold what they will."""
+    *tables, last = key.split(".")
+    kinds: list[type[Section]] = [*TASKS.values()]
+    for name in tables:
+        if name in ("options", "rows"):
+            return True
+        fields = [kind.model_fields.get(name) for kind in kinds]
+        methods = [*METHODS.values(), OwnConfig] if name == "method" else []
+        kinds = [*filter(None, map(subsection, fields)), *methods]
+    return any(last in kind.model_fields for kind in kinds)
 
 
 def assign(tree: dict[str, Any], key: str, value: Any) -> None:
