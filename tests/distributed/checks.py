@@ -229,6 +229,21 @@ def partly_used() -> dict[str, Tensor]:
     return {"theta": flat(net.parameters()), "unused": torch.tensor(unused)}
 
 
+def in_turns() -> dict[str, Tensor]:
+    """Accumulated passes of which each goes through a layer of its own."""
+    torch.manual_seed(0)
+    net = nn.ModuleDict({n: nn.Linear(5, CLASSES) for n in ("even", "odd")}).double()
+
+    def losses(_: nn.Module, given: Any) -> Tensor:
+        x, y, number = given
+        return F.cross_entropy(net["odd" if number % 2 else "even"](x), y, reduction="none")
+
+    held = reweigh.Reweigher(net, sgd(net), per_sample_loss=losses, accumulate=2)
+    for number in range(4):
+        held.step((*batch(number), number))
+    return {"theta": flat(net.parameters())}
+
+
 def hooked() -> dict[str, Any]:
     """Somebody's hook on one process only, which looks on: all compare, or none."""
     held = reweigher(every=None)
@@ -338,6 +353,7 @@ SAME: dict[str, Callable[[], Any]] = {
     "weights": weights_of_the_whole,
     "differing start": differing_start,
     "partly used": partly_used,
+    "in turns": in_turns,
     "not finite": not_finite,
     "hook on one": hooked,
     "translating": translating,

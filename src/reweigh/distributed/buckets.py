@@ -69,6 +69,10 @@ class Sum:
         while self._sent < len(self._buckets) and not self._buckets[self._sent].missing:
             self._send()
 
+    def missing(self) -> list[str]:
+        """Those that nobody put here so far, in the order in which they leave."""
+        return [n for bucket in self._buckets for n in bucket.names if n in bucket.missing]
+
     def finish(self) -> Params:
         """Send the rest and wait: the sums by name; what no process had is left out."""
         while self._sent < len(self._buckets):

@@ -46,9 +46,6 @@ class Gradients:
         """Sum what stands in `.grad`, if no backward does it."""
         if together():
             self._sum = Sum(self._held())
-            for name, p in reversed(self._held().items()):
-                if p.grad is not None:
-                    self._sum.put(name, p.grad)
             self._settle()
 
     def forget(self) -> None:
@@ -76,9 +73,16 @@ class Gradients:
 
     @torch.no_grad()
     def _settle(self) -> None:
-        """Wait for the sums and put them in place of the local gradients."""
+        """Wait for the sums and put them in place of the local gradients.
+
+        A layer that the last backward left out may hold what an earlier pass of the step gave it.
+        """
         assert self._sum is not None
-        found, held = self._sum.finish(), self._held()
+        held = self._held()
+        for name in self._sum.missing():
+            if (g := held[name].grad) is not None:
+                self._sum.put(name, g)
+        found = self._sum.finish()
         self.forget()
         for name, g in found.items():
             p = held[name]
