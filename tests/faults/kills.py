@@ -16,7 +16,7 @@ from reweigh.training.checkpoint import Checkpoints
 
 SEED = 1
 _ANYWHERE, _IN_SAVE = 130, 70
-_OPERATIONS = ("_packed", "_pickled", "_write", "_manifest", "_sync", "_remove")
+_OPERATIONS = ("packed", "_pickled", "write_through", "_manifest", "sync_folder", "_remove")
 _CALLS = 24  # of these in two saves and their prunings
 
 Case = tuple[str, float]
@@ -52,7 +52,7 @@ def _die_in_save(config: Any, folder: Path, when: float) -> None:
 
         def counted(*arguments: Any) -> Any:
             if next(calls) == int(when):
-                if name == "_write":
+                if name == "write_through":
                     path, content = arguments
                     path.write_bytes(content[: int(len(content) * (when % 1))])
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -21,7 +21,7 @@ _PHASES: dict[str, tuple[Any, str]] = {
     "trials": (L2TData, "reweigher"),
     "training": (Loop, "step"),
     "trusted evaluation": (Classification, "standing"),
-    "saving": (checkpoint, "_write"),
+    "saving": (checkpoint, "write_through"),
     "test evaluation": (Classification, "score"),
 }
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
