@@ -17,8 +17,9 @@ from reweigh.config import explain, read_config, run_id, to_toml
 from reweigh.config.methods import OwnConfig, own_code, trains_on_trusted
 from reweigh.config.section import meaning
 from reweigh.config.writing import plain_values
-from reweigh.errors import UsageError
+from reweigh.errors import CheckpointError, UsageError
 from reweigh.methods import method_for
+from reweigh.own_code import forget_code
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import resume, train
 
@@ -271,8 +272,20 @@ def test_finished_runs_of_code_that_changed_are_not_taken(here: Path) -> None:
     reweigh(*rows)
     reweigh(*rows)
     (here / "mine.py").write_text(EXAMPLES + "\n# another version\n", encoding="utf-8")
+    reweigh(*rows)  # this process runs the code that it read
+    forget_code(read_config(None, {}, ["method.name=mine:Mine"]))
     with pytest.raises(UsageError, match=r"made with another version of mine:Mine than is here"):
         reweigh(*rows)
+
+
+def test_a_run_does_not_go_on_under_other_code(here: Path) -> None:
+    reweigh("train", "--method", "mine:Mine", *tiny(), "--out", "run", "-q")
+    (here / "run" / "status.json").write_text('{"status": "interrupted"}', encoding="utf-8")
+    (here / "mine.py").write_text(EXAMPLES + "\n# another version\n", encoding="utf-8")
+    forget_code(read_config(None, {}, ["method.name=mine:Mine"]))
+    with pytest.raises(CheckpointError, match=r"your own code was \w+ and is"):
+        resume(here / "run", SilentProgress())
+    resume(here / "run", SilentProgress(), allow_drift=True)
 
 
 def test_nothing_here_stands_in_for_an_installed_module(here: Path) -> None:

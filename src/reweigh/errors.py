@@ -34,6 +34,10 @@ class CheckpointError(ReweighError):
     exit_code = 4
 
 
+class NoCheckpointError(CheckpointError):
+    """A run of whose checkpoints none can be read: there is nothing to go on from."""
+
+
 class UnwritableError(CheckpointError):
     """A folder that cannot be written, for now: what was saved before is intact."""
 

@@ -7,15 +7,20 @@ traceback, for whoever wrote it, and in a comparison stops no other row.
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from reweigh.config import Settings
 from reweigh.config.methods import own_code
 from reweigh.errors import ReweighError, UsageError
+
+_texts: WeakKeyDictionary[ModuleType, bytes] = WeakKeyDictionary()
+"""The modules as they were imported: a file may be edited while its old code runs on."""
 
 
 def named_in(config: Settings) -> list[str]:
@@ -28,10 +33,16 @@ def code_of(config: Settings) -> str:
     """A fingerprint of the modules that the settings name; not of what these import."""
     digest = sha256()
     for name in (names := named_in(config)):
-        imported(name, "run", "name")
-        file = sys.modules[name.partition(":")[0]].__file__
-        digest.update(b"" if file is None else Path(file).read_bytes())
+        with suppress(UsageError):  # told by whoever builds it
+            imported(name, "run", "name")
+            digest.update(_texts[sys.modules[name.partition(":")[0]]])
     return digest.hexdigest()[:16] if names else ""
+
+
+def forget_code(config: Settings) -> None:
+    """Import it anew when it is asked for next: a worker may have outlived an edit."""
+    for name in named_in(config):
+        sys.modules.pop(name.partition(":")[0], None)
 
 
 def imported(name: str, what: str, kind: str) -> Any:
@@ -41,7 +52,9 @@ def imported(name: str, what: str, kind: str) -> Any:
     if here not in sys.path:
         sys.path.append(here)  # last, so that no file here stands in for an installed module
     try:
-        thing = getattr(import_module(module_name), attribute, None)
+        module = import_module(module_name)
+        _texts.setdefault(module, _text_of(module))
+        thing = getattr(module, attribute, None)
     except Exception as error:  # importing runs the user's code
         raise UsageError(
             f"the module of the {what} {name!r} cannot be imported, {told(error)}; "
@@ -50,6 +63,10 @@ def imported(name: str, what: str, kind: str) -> Any:
     if not callable(thing):
         raise UsageError(f"the module {module_name!r} has no {kind} {attribute!r} to call")
     return thing
+
+
+def _text_of(module: ModuleType) -> bytes:
+    return b"" if module.__file__ is None else Path(module.__file__).read_bytes()
 
 
 @contextmanager

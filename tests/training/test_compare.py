@@ -75,7 +75,7 @@ def test_finished_runs_on_other_data_are_neither_taken_nor_lost(
     assert len(list(tmp_path.glob("*/result.json"))) == 2
 
 
-@pytest.mark.parametrize("word", ["interrupted", "running"])
+@pytest.mark.parametrize("word", ["interrupted", "running", "failed"])
 def test_an_unfinished_run_goes_on(tmp_path: Path, trained: list[str], word: str) -> None:
     (row,) = compared(runs("uniform"), tmp_path).rows
     home = Path(row["folder"])
@@ -87,10 +87,13 @@ def test_an_unfinished_run_goes_on(tmp_path: Path, trained: list[str], word: str
     assert again["test_error_last"] == row["test_error_last"]
 
 
-def test_a_run_that_failed_or_cannot_go_on_starts_again(tmp_path: Path, trained: list[str]) -> None:
+def test_a_run_without_a_checkpoint_to_go_on_from_starts_again(
+    tmp_path: Path, trained: list[str]
+) -> None:
     (row,) = compared(runs("uniform"), tmp_path).rows
     home = Path(row["folder"])
     (home / "status.json").write_text('{"status": "failed"}')
+    shutil.rmtree(home / "checkpoints")
     (home / "left-over").write_text("x")
     compared(runs("uniform"), tmp_path)
     assert not (home / "left-over").exists()
@@ -100,6 +103,27 @@ def test_a_run_that_failed_or_cannot_go_on_starts_again(tmp_path: Path, trained:
     compared(runs("uniform"), tmp_path)
     assert trained == ["uniform", "uniform", "uniform"]
     assert read_status(home) == "done"
+    assert {path.name for path in tmp_path.iterdir()} == {home.name}
+
+
+def test_a_run_that_would_go_on_otherwise_is_listed_and_kept(
+    tmp_path: Path, monkeypatch, trained: list[str]
+) -> None:
+    (row, _) = compared(runs("uniform", "focal"), tmp_path).rows
+    home = Path(row["folder"])
+    (home / "status.json").write_text('{"status": "interrupted"}')
+    kept = {path: path.read_bytes() for path in home.glob("checkpoints/*/*")}
+    metrics = (home / "metrics.jsonl").read_text()
+    with monkeypatch.context() as patch:
+        patch.setattr("reweigh.training.keeper.__version__", "99.0")
+        found = compared(runs("uniform", "focal"), tmp_path)
+    assert "reweigh was" in found.failures["uniform, seed 0"]
+    assert "reweigh resume --allow-drift" in found.failures["uniform, seed 0"]
+    assert {path: path.read_bytes() for path in home.glob("checkpoints/*/*")} == kept
+    assert (home / "metrics.jsonl").read_text() == metrics
+    assert read_status(home) == "interrupted"
+    assert len(compared(runs("uniform", "focal"), tmp_path).rows) == 2
+    assert trained == ["uniform", "focal"]
 
 
 def test_a_full_disk_and_another_number_of_jobs_cost_nothing_of_a_run(

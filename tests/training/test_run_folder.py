@@ -165,7 +165,7 @@ def test_trouble_with_the_disk_is_told_in_a_sentence(tmp_path: Path) -> None:
         run = RunFolder.create(tmp_path / str(i), RunConfig(), COMMAND)
         with pytest.raises(CheckpointError, match="No space left on device; what was saved"), run:
             raise trouble(errno.ENOSPC, name if name is None else run.path / name.name)
-        assert read_status(run.path) == "failed"
+        assert read_status(run.path) == "interrupted"
 
 
 @pytest.mark.parametrize("error", [trouble(errno.ENOENT, Path("/other")), trouble(errno.EPIPE)])

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Container, Iterator
 from pathlib import PurePath
@@ -65,13 +66,13 @@ def run_id(config: Settings) -> str:
 
     Left out: the device and the thread count, which change the last bits but not the experiment,
     the folder in which a data set's files were found, and how often a checkpoint is written. Of a
-    run that this one begins from, the folder's name counts and not where it is. So a table may be
+    run that this one begins from, the folder's name counts and not where that is. So a table may be
     finished elsewhere.
     """
     values = _with_effect(plain_values(config))
     for section, key in _ORIGINS.items():
         if key in values[section]:
-            values[section] = values[section] | {key: PurePath(values[section][key]).name}
+            values[section] = values[section] | {key: _origin(values[section][key])}
     return _digest(values)
 
 
@@ -86,10 +87,21 @@ def defining(toml: str) -> dict[str, Any]:
     values.pop("seed", None)
     for section, key in _ORIGINS.items():
         if key in values.get(section, {}):
-            name = PurePath(values[section][key]).name
-            seedless = name.rpartition("_s")[0] or name  # ROW_sSEED_ID has a seed of its own
+            parts = _origin(values[section][key]).split("/")
+            seedless = "/".join(map(row_in, parts))  # it has a seed of its own
             values[section] = values[section] | {key: seedless}
     return values
+
+
+def row_in(folder: str) -> str:
+    """ROW of ROW_sSEED_ID, as a comparison names its folders; others are called as they like."""
+    return re.sub(r"_s\d+(_[0-9a-f]+)?$", "", folder)
+
+
+def _origin(path: str) -> str:
+    """What a run begins from: a folder's own name; a file's with its folder, for all are called alike."""
+    parts = PurePath(path).parts
+    return "/".join(parts[-2:] if parts[-1].endswith((".safetensors", ".json")) else parts[-1:])
 
 
 def _with_effect(values: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from reweigh.config.differences import told_apart
 from reweigh.config.methods import trains_on_trusted
-from reweigh.config.writing import defining, experiment
+from reweigh.config.writing import defining, experiment, row_in
 from reweigh.errors import UsageError
 from reweigh.training.comparison import both_scores
 from reweigh.training.measures import Value, measure_of
@@ -184,5 +184,5 @@ def _read(home: Path) -> Run:
 
 def _row(home: Path, result: dict[str, Any]) -> str:
     """A comparison names its folders ROW_sSEED_ID, so that variants of one method stay apart."""
-    end = f"_s{result['seed']}_{result['run_id'][:8]}"
-    return home.name.removesuffix(end) if home.name.endswith(end) else result["method"]
+    row = row_in(home.name)
+    return row if row != home.name else result["method"]

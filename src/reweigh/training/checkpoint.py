@@ -31,7 +31,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 from torch.serialization import default_restore_location
 
-from reweigh.errors import CheckpointError, UnwritableError
+from reweigh.errors import CheckpointError, NoCheckpointError, UnwritableError
 from reweigh.replacing import sync_folder, write_through
 
 log = logging.getLogger("reweigh")
@@ -117,7 +117,7 @@ class Checkpoints:
             return found
         if damaged:
             why = "; ".join(str(error) for error in damaged.values())
-            raise CheckpointError(f"No checkpoint in {self.folder} can be used: {why}")
+            raise NoCheckpointError(f"No checkpoint in {self.folder} can be used: {why}")
         return None
 
     def _give_name(self, beside: Path, step: int) -> None:

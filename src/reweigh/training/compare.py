@@ -18,19 +18,18 @@ from reweigh.config.lineup import PRETRAINED, folder_name
 from reweigh.config.writing import plain_values
 from reweigh.distributed.launch import launched
 from reweigh.errors import (
-    CheckpointError,
     InterruptedRun,
+    NoCheckpointError,
     ReweighError,
-    UnwritableError,
     UsageError,
 )
-from reweigh.own_code import named_in
+from reweigh.own_code import forget_code, named_in
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import RunFolder, is_done, read_record, read_status
+from reweigh.training.run_folder import RunFolder, is_done, read_record
 from reweigh.training.same_data import refuse_changed
 from reweigh.training.tasks import forget_problems
 
@@ -87,6 +86,7 @@ def _stopped(folder: Path) -> InterruptedRun:
 def _stoppable(folder: Path) -> Iterator[Path]:
     """Listen to signals, and tell all processes of the table of them by a file."""
     stop = folder / f".stop-{os.getpid()}"
+    stop.unlink(missing_ok=True)  # of a process of this number that was killed
     try:
         with signals.listening(stop):
             yield stop
@@ -181,9 +181,10 @@ def _check_workers(workers: Workers, cluster: str, folder: Path) -> None:
 def _one_elsewhere(name: str, config: Settings, folder: Path, stop: Path) -> Ended:
     """One run on a cluster: it stops when the table does; its worker's signals are the cluster's.
 
-    The worker may have outlived a table before this one, and the files it had read.
+    The worker may have outlived a table before this one, and the files and the code it had read.
     """
     forget_problems()
+    forget_code(config)
     with signals.following(stop):
         return _one(name, config, folder, SilentProgress(), stop)
 
@@ -208,28 +209,30 @@ def _one(name: str, config: Settings, folder: Path, progress: Progress, stop: Pa
 
 
 def _begin_or_go_on(config: Settings, home: Path, progress: Progress) -> None:
-    """Go on with an interrupted run; one that failed, or has no usable checkpoint, starts again.
+    """Go on with a run that has a checkpoint, however it ended; without one it starts again.
 
     It goes on with the threads that it began with, whatever this command would give a new one.
     """
-    if read_status(home) in ("running", "interrupted"):
+    if any(home.glob("checkpoints/step_*")):
         try:
             resume(home, progress, threads=read_record(home / "env.json").get("threads"))
             return
-        except UnwritableError:
-            raise
-        except CheckpointError as error:
+        except NoCheckpointError as error:
             progress.note(f"{home.name} starts again: {error}")
     _clear(home)
     train(config, home, progress, command=("reweigh", "train", "config.toml"))
 
 
 def _clear(home: Path) -> None:
-    """Take away what a failed run left, unless somebody is writing it."""
+    """Take away what a failed run left, unless somebody is writing it.
+
+    It loses its name at once: nobody takes up a run that is being deleted, or meets half of it.
+    """
     if home.exists():
         held = RunFolder.reopen(home)  # refused where another process holds the lock
-        shutil.rmtree(home)
-        held.close()  # only now: nobody takes up a run that is being deleted
+        away = home.rename(home.with_name(f".{home.name}.tmp-{os.getpid()}"))
+        held.close()
+        shutil.rmtree(away)
 
 
 def _home(folder: Path, name: str, config: Settings) -> Path:

@@ -1,7 +1,5 @@
 """What a run is between two steps: gathered for a checkpoint, and put back to the bit."""
 
-import hashlib
-import json
 from typing import Any
 
 import torch
@@ -16,6 +14,7 @@ from reweigh.training.checkpoint import Checkpoint, Checkpoints
 from reweigh.training.generators import generator_states, set_generator_states, set_seeds
 from reweigh.training.loop import Loop
 from reweigh.training.run_folder import RunFolder
+from reweigh.training.tasks.base import fingerprint
 from reweigh.training.trials import Trials
 
 _FIXED = {"data": "the data have changed", "device": "it was trained on another kind of device"}
@@ -31,9 +30,10 @@ class Keeper:
         method: Method,
         trials: Trials,
         device: torch.device,
+        code: str,
     ) -> None:
         self.home, self.method, self.trials = home, method, trials
-        self.made_with = made_with(problem, device)
+        self.made_with = made_with(problem, device, code)
         self.checkpoints = Checkpoints(home.path / "checkpoints")
         if together():  # damaged ones are set aside by the first process, before others look
             from_first(lambda: self.checkpoints.newest("cpu") is None)
@@ -41,11 +41,13 @@ class Keeper:
 
     def take_up(self, *, allow_drift: bool) -> None:
         """Before anything is built: check what was found, and put back what is not a loop's own."""
-        self.home.rewind_metrics(self.found.state["metrics"] if self.found else 0)
         if self.found is None:
+            self.home.rewind_metrics(0)
             return
+        drifts = _drifts(self.found, self.made_with, allow_drift)
+        self.home.rewind_metrics(self.found.state["metrics"])
         self.home.log(f"continued from the checkpoint at step {self.found.step}")
-        for drift in _drifts(self.found, self.made_with, allow_drift):
+        for drift in drifts:
             self.home.log(f"allowed: {drift}; the last bits may differ from a run in one piece")
         self.method.load_state_dict(self.found.state["method"])
         self.trials.load_state_dict(self.found.state["trials"])
@@ -120,33 +122,34 @@ class Keeper:
         }
 
 
-def made_with(problem: AnyProblem, device: torch.device) -> dict[str, Any]:
-    """What must be the same for the same bits."""
-    record = json.dumps(problem.record, sort_keys=True)
+def made_with(problem: AnyProblem, device: torch.device, code: str) -> dict[str, Any]:
+    """What must be the same for the same bits; `code` is the print of the user's own."""
     return {
         "reweigh": __version__,
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "world_size": world(),
         "device": device.type,
-        "data": hashlib.sha256(record.encode()).hexdigest()[:16],
+        "data": fingerprint(problem),
+        "code": code,
     }
 
 
 def _drifts(found: Checkpoint, now: dict[str, Any], allow: bool) -> list[str]:
     """In what the process that saved differs from this one."""
-    names = [name for name in now if found.made_with.get(name) != now[name]]
+    names = [name for name in now if found.made_with.get(name, now[name]) != now[name]]
     for name in names:
         if name in _FIXED:
             raise CheckpointError(
                 f"The run cannot be continued: {_FIXED[name]} ({name} {found.made_with.get(name)}, "
                 f"now {now[name]})."
             )
-    drifts = [f"{name} was {found.made_with.get(name)} and is {now[name]}" for name in names]
+    words = {"code": "your own code"}
+    drifts = [f"{words.get(n, n)} was {found.made_with.get(n)} and is {now[n]}" for n in names]
     if drifts and not allow:
         raise CheckpointError(
             f"The run would not go on to the same bits: {', '.join(drifts)}; continue it under what "
-            "it had (--threads sets the threads), or give --allow-drift."
+            "it had (--threads sets the threads), or by reweigh resume --allow-drift."
         )
     return drifts
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from reweigh.config.differences import differences, told_apart
 from reweigh.config.lineup import LINEUP, PRETRAINED
-from reweigh.config.writing import defining
+from reweigh.config.writing import defining, row_in
 from reweigh.errors import DataError
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.result import RESULT
@@ -29,8 +29,8 @@ class _Run:
 
     @property
     def name(self) -> str:
-        """Its row: a comparison names its folders ROW_sSEED_ID, others are called as they like."""
-        return self.home.name.rpartition("_s")[0] or self.home.name
+        """Its row."""
+        return row_in(self.home.name)
 
     @property
     def method(self) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from reweigh.training.tasks import kind_of, prepared
 from reweigh.training.tasks.base import fingerprint
 from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
-from reweigh.training.whereabouts import with_data_found
+from reweigh.training.whereabouts import with_data_found, with_origins_found
 from reweigh.training.workshop import Workshop, choose_device
 
 FEW_LESSONS = 50
@@ -55,7 +55,7 @@ def resume(
     folder: Path, progress: Progress, *, threads: int | None = None, allow_drift: bool = False
 ) -> RunResult:
     """Continue a run where it was saved, to the bits of a run in one piece; a done one is read."""
-    config = settings_of(folder)
+    config = with_origins_found(settings_of(folder), folder)
     if read_status(folder) == "done":
         return read_result(config, folder)
     if threads is not None:
@@ -149,13 +149,13 @@ def _train(
         progress.note(f"caution: {word}")
     start = starting_point(config, home.path)
     trials = Trials(config, problem, method, progress, start)
-    keeper = Keeper(home, problem, method, trials, device)
+    code = code_of(config)
+    keeper = Keeper(home, problem, method, trials, device, code)
     keeper.take_up(allow_drift=allow_drift)
     trials.restore, trials.save = keeper.restore, keeper.save
     if keeper.in_trials:
         method.prepare(trials)
     shop = Workshop(config, problem, method, start)
-    code = code_of(config)  # as it was when the run began
     weighs = shop.reweigher.teacher is not None
     _note_few_lessons(shop, progress)
     kind = SharedWeights if together() else WeightStore

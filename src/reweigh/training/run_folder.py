@@ -4,7 +4,7 @@
     command.txt     the command as it was typed
     env.json        versions, commit, threads, devices, seed
     metrics.jsonl   one JSON object a line, appended
-    status.json     running | done | interrupted | failed, and why
+    status.json     running | done | interrupted (to go on with) | failed, and why
     log.txt         what was said
     inputs.json     what the student takes and answers, for predictions
     weights/        sample weights, one file an epoch
@@ -160,7 +160,7 @@ class RunFolder:
             raise told from error
 
     def _say_how_it_ended(self, error: BaseException | None) -> None:
-        stopped = isinstance(error, InterruptedRun | KeyboardInterrupt)
+        stopped = isinstance(error, InterruptedRun | KeyboardInterrupt | CheckpointError)
         word: Status = "done" if error is None else "interrupted" if stopped else "failed"
         self.status(word, "" if error is None else f"{type(error).__name__}: {error}")
 

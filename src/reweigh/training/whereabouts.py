@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reweigh.config import Settings
+from reweigh.config.section import Section
 from reweigh.data.catalogue import names, text_names
 from reweigh.training.run_folder import read_record
 
@@ -15,16 +16,33 @@ S = TypeVar("S", bound=Settings)
 
 def with_data_found(config: S, folder: Path) -> S:
     """The same settings, with data that is not here named where it was when the run began."""
-    began = read_record(folder / "env.json").get("folder")
-    if not isinstance(began, str):
+    if (began := _beginning(folder)) is None:
         return config
     paths = {key: getattr(config.data, key, None) for key in _PATHS}
-    elsewhere = {key: there for key, path in paths.items() if (there := _there(path, Path(began)))}
+    elsewhere = {key: there for key, path in paths.items() if (there := _there(path, began))}
     noise = config.data.noise.removeprefix(_MATRIX)
-    if noise != config.data.noise and (there := _there(noise, Path(began))):
+    if noise != config.data.noise and (there := _there(noise, began)):
         elsewhere["noise"] = _MATRIX + there
     data = config.data.model_copy(update=elsewhere)
     return config.model_copy(update={"data": data}) if elsewhere else config
+
+
+def with_origins_found(config: S, folder: Path) -> S:
+    """The same for what it begins from: another run's student, another run's teacher."""
+    if (began := _beginning(folder)) is None:
+        return config
+    found: dict[str, Section] = {}
+    for section, key in (("student", "start"), ("method", "teacher_from")):
+        settings = getattr(config, section)
+        if there := _there(getattr(settings, key, None), began):
+            found[section] = settings.model_copy(update={key: there})
+    return config.model_copy(update=found)
+
+
+def _beginning(folder: Path) -> Path | None:
+    """The folder in which the run's command was typed."""
+    began = read_record(folder / "env.json").get("folder")
+    return Path(began) if isinstance(began, str) else None
 
 
 def _there(path: str | None, began: Path) -> str | None:
