@@ -59,7 +59,7 @@ def _story(rank: int, world: int, ports: list[int], folder: Path) -> None:
 
     torch.set_num_threads(1)
     last = rank == world - 1
-    quiet, stops = SilentProgress(), SignalAt(8) if last else SilentProgress()
+    quiet, stops = SilentProgress(), SignalAt(7) if last else SilentProgress()
     _told(rank, ports[0], world, folder, lambda: train(settings(), folder / "whole", quiet))
     _told(rank, ports[1], world, folder, lambda: train(settings(), folder / "stopped", stops))
     _told(rank, ports[2], world, folder, lambda: resume(folder / "stopped", quiet))

@@ -16,7 +16,7 @@ from reweigh.training.checkpoint import Checkpoints
 
 SEED = 1
 _ANYWHERE, _IN_SAVE = 130, 70
-_OPERATIONS = ("packed", "_pickled", "write_through", "_manifest", "sync_folder", "_remove")
+_OPERATIONS = ("packed", "pickled", "write_through", "_manifest", "sync_folder", "_remove")
 _CALLS = 24  # of these in two saves and their prunings
 
 Case = tuple[str, float]

@@ -139,6 +139,15 @@ def gathered_objects(value: T) -> list[T]:
     return found
 
 
+def gathered_on_first(value: T) -> list[T]:
+    """Everybody's plain values, by rank, on the first process; elsewhere nothing."""
+    if not together():
+        return [value]
+    found: list[Any] | None = [None] * world() if rank() == 0 else None
+    dist.gather_object(value, found)
+    return found or []
+
+
 def from_first(make: Callable[[], T]) -> T:
     """What the first process makes, for all; where that fails, all fail alike."""
     if not together():

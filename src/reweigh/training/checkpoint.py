@@ -82,7 +82,7 @@ class Checkpoints:
     ) -> None:
         """Write one, then remove all but the last two; what is there stays if this fails."""
         beside = self.folder / f"{_name(step)}.tmp-{os.getpid()}"
-        files = {MODEL: packed(student), STATE: _pickled(state)}
+        files = {MODEL: packed(student), STATE: pickled(state)}
         try:
             self.folder.mkdir(exist_ok=True)  # and nothing above it: a deleted run stays deleted
             beside.mkdir()
@@ -154,7 +154,7 @@ class Checkpoints:
             if manifest["files"].get(name) != _fingerprint(raw):
                 raise CheckpointError(f"The checkpoint {home} is damaged ({name} was changed).")
         try:
-            student, state = load_tensors(content[MODEL]), _unpickled(content[STATE], device)
+            student, state = load_tensors(content[MODEL]), unpickled(content[STATE], device)
         except (
             safetensors.SafetensorError,
             pickle.UnpicklingError,
@@ -177,14 +177,14 @@ def packed(tensors: dict[str, Tensor]) -> bytes:
     )
 
 
-def _pickled(state: dict[str, Any]) -> bytes:
+def pickled(state: dict[str, Any]) -> bytes:
     """In memory first: then a full disk is an OSError, whoever serialises."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
     return buffer.getvalue()
 
 
-def _unpickled(raw: bytes, device: torch.device) -> dict[str, Any]:
+def unpickled(raw: bytes, device: torch.device) -> dict[str, Any]:
     """Plain values only; what was on a GPU goes to `device`, generators' states stay on the CPU."""
 
     def place(storage: Any, location: str) -> Any:

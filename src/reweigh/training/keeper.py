@@ -1,16 +1,19 @@
 """What a run is between two steps: gathered for a checkpoint, and put back to the bit."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from reweigh import __version__
-from reweigh.distributed.group import from_first, gathered_objects, rank, together, world
+from reweigh.distributed.group import from_first, gathered_on_first, rank, together, world
 from reweigh.errors import CheckpointError, DivergedError
+from reweigh.metagrad.engine import Engine
+from reweigh.metagrad.steps import Step
 from reweigh.metagrad.window import pack, unpack
 from reweigh.methods import AnyProblem, Method
-from reweigh.training.checkpoint import Checkpoint, Checkpoints
+from reweigh.training.checkpoint import Checkpoint, Checkpoints, pickled, unpickled
 from reweigh.training.generators import generator_states, set_generator_states, set_seeds
 from reweigh.training.loop import Loop
 from reweigh.training.run_folder import RunFolder
@@ -75,7 +78,7 @@ class Keeper:
         self._restore_own(loop, state.get("others", []))
         self.found = None
 
-    def _restore_own(self, loop: Loop, others: list[dict[str, Any]]) -> None:
+    def _restore_own(self, loop: Loop, others: list[Tensor]) -> None:
         """What is each process's own: random numbers, and its part of the recorded batches."""
         engine = loop.shop.reweigher.engine
         if len(others) != world() - 1:  # another number of processes: parts would not fit
@@ -83,10 +86,10 @@ class Keeper:
                 engine.steps = []
             set_seeds(loop.shop.config.seed, rank())
         elif rank() > 0:
-            own = others[rank() - 1]
+            own = unpickled(others[rank() - 1].numpy().tobytes(), loop.shop.device)
             set_generator_states(own["generators"], loop.shop.device)
             if engine is not None:
-                engine.steps = unpack(own["window"])
+                engine.steps = _with_common(unpack(own["window"]), engine.steps)
 
     def save(self, loop: Loop) -> None:
         """Write a checkpoint, unless there is one of this very step."""
@@ -106,7 +109,6 @@ class Keeper:
         shop = loop.shop
         engine = shop.reweigher.engine
         generators = generator_states(shop.device)
-        window = None if engine is None or not together() else pack(engine.steps)
         return {
             "optimizer": shop.optimizer.state_dict(),
             "scheduler": shop.scheduler.state_dict(),
@@ -117,9 +119,24 @@ class Keeper:
             "method": self.method.state_dict(),
             "trials": self.trials.state_dict(),
             "generators": generators,
-            "others": gathered_objects({"generators": generators, "window": window})[1:],
+            "others": gathered_on_first(_own(engine, generators))[1:] if together() else [],
             "metrics": self.home.metrics_length(),
         }
+
+
+def _own(engine: Engine | None, generators: dict[str, Any]) -> Tensor:
+    """What only this process has, as bytes, (n,) uint8: nobody else's GPU is asked for room."""
+    steps = [] if engine is None else engine.steps
+    window = pack([replace(step, theta=None, gradient=None) for step in steps])
+    raw = pickled({"generators": generators, "window": window})
+    return torch.frombuffer(bytearray(raw), dtype=torch.uint8)
+
+
+def _with_common(own: list[Step], first: list[Step]) -> list[Step]:
+    """Recorded steps with θ and g, which are the same in all processes and were kept once."""
+    return [
+        replace(a, theta=b.theta, gradient=b.gradient) for a, b in zip(own, first, strict=False)
+    ]
 
 
 def made_with(problem: AnyProblem, device: torch.device, code: str) -> dict[str, Any]:
