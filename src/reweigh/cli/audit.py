@@ -171,6 +171,7 @@ def _parts(summary: dict[str, Any]) -> list[Any]:
 
 def _second(outcome: dict[str, Any]) -> Any:
     """Both runs side by side, and what the trusted samples say."""
+    from rich.markup import escape
     from rich.table import Table
 
     verb = "dropped" if outcome["how"] == "drop" else "relabelled"
@@ -183,7 +184,7 @@ def _second(outcome: dict[str, Any]) -> Any:
     }
     for words, key in rows.items():
         table.add_row(words, *(f"{outcome[run][key]:.2%}" for run in ("before", "after")))
-    table.add_row("run folder", outcome["before"]["folder"], outcome["after"]["folder"])
+    table.add_row("run folder", *(escape(outcome[run]["folder"]) for run in ("before", "after")))
     return table
 
 
@@ -198,7 +199,7 @@ def _sentences(summary: dict[str, Any]) -> list[str]:
         first = ", ".join(map(str, groups[0][:5]))
         lines.append(
             f"Equal inputs with different labels: {len(groups):,} groups, the first {first} "
-            "(all in audit.csv under copy_group)."
+            "(all in the table below, under copy_group)."
         )
     if (truth := summary["detection"]) is not None:
         lines.append(

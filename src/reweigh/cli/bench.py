@@ -36,7 +36,7 @@ def weight_store(
 ) -> None:
     """What it costs to keep the weight of every sample in every epoch.
 
-    Two epochs in batches of 128 and the mean over both, each size in a process of its own.
+    Two epochs in batches of 128, each size in a process of its own.
     """
     from reweigh.bench.weight_store import measure, table
 

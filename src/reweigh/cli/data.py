@@ -105,12 +105,13 @@ def show(
 
 def _text_table(record: dict[str, Any]) -> Any:
     """Pairs and tokens of each part."""
+    from rich.markup import escape
     from rich.table import Table
 
     changed = f" ({record['changed']:.1%} of the pairs changed)" if record["changed"] else ""
     title = f"{record['data']}: {record['source']} to {record['target']}, "
     title += f"noise {record['noise']}{changed}, {record['vocabulary']:,} pieces"
-    table = Table("part", "pairs", "source tokens", "target tokens", title=title)
+    table = Table("part", "pairs", "source tokens", "target tokens", title=escape(title))
     left_out = {why: n for why, n in record["dropped"].items() if n}
     table.caption = ", ".join(f"{n:,} {why.replace('_', ' ')}" for why, n in left_out.items())
     table.caption = f"training pairs left out: {table.caption or 'none'}"
@@ -121,15 +122,16 @@ def _text_table(record: dict[str, Any]) -> Any:
 
 def _table(record: dict[str, Any], class_names: tuple[str, ...]) -> Any:
     """Samples per class in each part, the totals last."""
+    from rich.markup import escape
     from rich.table import Table
 
     parts = list(record["counts"])
     noise = record["noise"]
     changed = f" ({noise['changed']:.1%} of the labels changed)" if "changed" in noise else ""
-    title = f"{record['data']}: {record['kind']} data, noise {noise['spec']}{changed}"
+    title = escape(f"{record['data']}: {record['kind']} data, noise {noise['spec']}{changed}")
     table = Table("class", *parts, title=title)
     for k, class_name in enumerate(class_names):
-        table.add_row(class_name, *(f"{record['per_class'][part][k]:,}" for part in parts))
+        table.add_row(escape(class_name), *(f"{record['per_class'][part][k]:,}" for part in parts))
     table.add_section()
     table.add_row("all", *(f"{record['counts'][part]:,}" for part in parts))
     return table

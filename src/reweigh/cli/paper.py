@@ -121,7 +121,9 @@ def run(
     device: options.Device = None,
     threads: options.Threads = None,
     out: Out = None,
-    dry_run: options.DryRun = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Name the runs that are not done yet, write nothing.")
+    ] = False,
     markdown: options.Markdown = False,
     latex: options.Latex = False,
     as_json: options.Json = False,
@@ -157,6 +159,7 @@ def run(
         _plan(recipe, scale, place, count, only or [], as_json)
         return
 
+    from reweigh.errors import ReweighError
     from reweigh.paper.run import run as run_recipe
     from reweigh.training.progress import choose_progress
 
@@ -168,7 +171,10 @@ def run(
     )  # fmt: skip
     _present(result, markdown=markdown, latex=latex, as_json=as_json)
     if recipe.figure:
-        _draw(recipe, scale, place)
+        _draw(recipe, scale, place, only or [])
+    if result.failures:
+        screen.complain(f"{len(result.failures)} runs failed; the others are done.")
+        raise typer.Exit(ReweighError.exit_code)
 
 
 def _place(
@@ -194,11 +200,18 @@ def _plan(
 ) -> None:
     """What a run would do."""
     from reweigh.paper.plan import waves
-    from reweigh.paper.run import chosen
+    from reweigh.paper.run import chosen, scale_of
+    from reweigh.training.run_folder import is_done
 
+    scale_of(place.folder, scale.value)
     cells = chosen(recipe.cells(scale.value), only)
-    homes = [place.home(*run).name for wave in waves(cells, seeds, place) for run in wave]
-    screen.show_json({"runs": homes}) if as_json else screen.show("\n".join(homes))
+    homes = [place.home(*run) for wave in waves(cells, seeds, place) for run in wave]
+    left = [home.name for home in homes if not is_done(home)]
+    if as_json:
+        screen.show_json({"runs": left})
+    else:
+        screen.show("\n".join(left))
+        screen.say(f"{len(left)} of {len(homes)} runs are to be done.")
 
 
 def _present(result: "Result", *, markdown: bool, latex: bool, as_json: bool) -> None:
@@ -210,14 +223,18 @@ def _present(result: "Result", *, markdown: bool, latex: bool, as_json: bool) ->
         screen.show(result.table())
 
 
-def _draw(recipe: "Recipe", scale: ScaleName, place: "Place") -> None:
-    """The report page of the figure's runs, or what it needs."""
-    from reweigh.paper.run import homes
+def _draw(recipe: "Recipe", scale: ScaleName, place: "Place", only: list[str]) -> None:
+    """The report page of the figure's runs that are done, or what it needs."""
+    from reweigh.paper.run import chosen, homes
     from reweigh.report.write import missing_packages, read_report, write_report
+    from reweigh.training.run_folder import is_done
 
     if (missing := missing_packages()) is not None:
         screen.say(missing)
         return
-    runs = homes(recipe.cells(scale.value), 0, place)
+    cells = chosen(recipe.cells(scale.value), only)
+    runs = [home for home in homes(cells, 0, place) if is_done(home)]
+    if not runs:
+        return
     page = write_report(read_report(runs), place.folder / f"report-{recipe.name}")
     screen.say(f"The figure is at {page}")

@@ -70,3 +70,5 @@ class RayWorkers:
             return failure(error.cause)
         except (errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError):
             return ReweighError(f"Its worker died {LIVES} times; is there memory enough?")
+        except errors.RayError as error:  # out of memory or disk, nowhere to run
+            return failure(error)

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
-from reweigh.errors import LostProcess
+from reweigh.errors import LostProcess, UsageError
 
 TIMEOUT = timedelta(seconds=120)
 """How long a process waits for the others; then it leaves, so that the launcher can start again."""
@@ -32,16 +32,32 @@ def joined(device: str) -> Iterator[None]:
         return
     on_gpus = device != "cpu" and torch.cuda.is_available()
     if on_gpus:
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        _take_gpu(device, int(os.environ.get("LOCAL_RANK", "0")))
     backend = "cpu:gloo,cuda:nccl" if on_gpus else "gloo"
     store, rank, world = next(rendezvous("env://", timeout=TIMEOUT))
     # the launcher's store outlives a restart, with the addresses of processes that are gone
     fresh = dist.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)  # pyright: ignore[reportPrivateImportUsage] (public by its documentation)
     dist.init_process_group(backend, store=fresh, rank=rank, world_size=world, timeout=TIMEOUT)
     try:
-        yield
+        with lost_told():
+            yield
     finally:
         dist.destroy_process_group()
+
+
+def _take_gpu(device: str, number: int) -> None:
+    """The one of this process's number on its machine."""
+    if ":" in device:
+        raise UsageError(
+            f"device = {device!r} would put all processes on one GPU: give auto or cuda, and each "
+            "takes its own"
+        )
+    if number >= torch.cuda.device_count():
+        raise UsageError(
+            f"process {number + 1} of this machine has no GPU of its own, of {torch.cuda.device_count()}: "
+            "give torchrun fewer processes (--nproc-per-node), or device = cpu"
+        )
+    torch.cuda.set_device(number)
 
 
 @contextmanager

@@ -1,11 +1,11 @@
 """The paper's table with our numbers beside the published ones."""
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from reweigh.paper.cell import PAPER, Cell, Recipe, Scale
@@ -13,7 +13,7 @@ from reweigh.paper.plan import Named, Place, runs_of
 from reweigh.training.comparison import ON_TRUSTED, spread
 from reweigh.training.measures import BLEU, ERROR
 from reweigh.training.result import RESULT
-from reweigh.training.run_folder import is_done
+from reweigh.training.run_folder import is_done, read_record
 from reweigh.training.written_tables import latex, markdown
 
 Found = dict[str, Any]
@@ -124,8 +124,8 @@ class Result:
             column, *rest = line.shown()
             if column != before:
                 table.add_section()
-                table.add_row(f"[bold]{column}[/bold]")
-            table.add_row(*rest)
+                table.add_row(f"[bold]{escape(column)}[/bold]")
+            table.add_row(*map(escape, rest))
             before = column
         return table
 
@@ -200,7 +200,7 @@ def _finished(cell: Cell, seed: int, place: Place) -> list[Found]:
 
 def _read(place: Place, run: Named) -> Found | None:
     home = place.home(*run)
-    return json.loads((home / RESULT).read_text()) if is_done(home) else None
+    return read_record(home / RESULT) if is_done(home) else None
 
 
 def _seconds(cell: Cell, seeds: int, place: Place) -> dict[int, float]:

@@ -11,6 +11,7 @@ from reweigh.paper.result import Result, read_result
 from reweigh.replacing import write_atomically
 from reweigh.training.compare import compare
 from reweigh.training.progress import Progress
+from reweigh.training.run_folder import make_folder, read_record
 
 MARK = "paper.json"
 
@@ -39,7 +40,7 @@ def run(
 def claim(folder: Path, scale: Scale) -> None:
     """One folder, one scale."""
     if scale_of(folder, scale) is None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         write_atomically(folder / MARK, json.dumps({"scale": scale}) + "\n")
 
 
@@ -47,7 +48,7 @@ def scale_of(folder: Path, wanted: Scale) -> Scale | None:
     """The scale of the runs in a folder, None where there are none yet; another one is refused."""
     if not (folder / MARK).is_file():
         return None
-    there = json.loads((folder / MARK).read_text(encoding="utf-8"))["scale"]
+    there = read_record(folder / MARK).get("scale")
     if there != wanted:
         raise UsageError(
             f"{folder} holds runs at scale {there}, which never mix with {wanted}; "

@@ -29,7 +29,7 @@ from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import RunFolder, is_done, read_record
+from reweigh.training.run_folder import RunFolder, is_done, make_folder, read_record
 from reweigh.training.same_data import refuse_changed
 from reweigh.training.tasks import forget_problems
 
@@ -54,9 +54,14 @@ def compare(
             "torchrun starts many processes for one run (reweigh train), but a comparison starts its "
             "own: call it without torchrun, with --jobs."
         )
+    if cluster is not None and jobs > 1:
+        raise UsageError(
+            f"--jobs {jobs} is for this machine; a cluster does as many runs at a time as it has room "
+            "for: leave it out."
+        )
     if (folder / "config.toml").is_file():
         raise UsageError(f"{folder} is a run's own folder; give --out another one for the table.")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     homes = [_home(folder, name, config) for name, config in runs]
     done = [is_done(home) for home in homes]
     if cluster is None:  # its workers read data of their own

@@ -22,7 +22,7 @@ class PlannedRow:
     seeds: list[int]
     run_ids: list[str]
     seconds: float | None
-    """Processor time of all its runs' steps, nothing else; None where it cannot be run."""
+    """Time of all its runs' steps, one after another, nothing else; None where it cannot be run."""
     why: str = ""
     """Why it cannot be run."""
 
@@ -51,7 +51,7 @@ class Plan:
         """For people."""
         total = sum(row.seconds or 0 for row in self.rows) / 60
         caption = (
-            f"about {total:.1f} min of a processor for the steps alone: updates of teachers, trial "
+            f"about {total:.1f} min, one after another, for the steps alone: updates of teachers, trial "
             "trainings (l2t-data, gold-loss-correction) and evaluations come on top"
         )
         table = Table("method", "seeds", "ids", "takes", title="dry run", caption=caption)

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table
 
 from reweigh.config import Settings
@@ -33,11 +34,11 @@ class Rehearsal:
 
     def table(self) -> Table:
         """For people."""
-        table = Table(title=f"dry run: {self.method}", show_header=False)
+        table = Table(title=escape(f"dry run: {self.method}"), show_header=False)
         table.add_row("samples", ", ".join(f"{n} {name}" for name, n in self.samples.items()))
         table.add_row("student", f"{self.parameters:,} parameters on {self.device}")
         for word in self.cautions:
-            table.add_row("caution", word)
+            table.add_row("caution", escape(word))
         table.add_row(
             "steps", f"{self.steps} of {self.seconds_per_step:.3f} s: {self.seconds:.0f} s"
         )

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 RESULT = "result.json"
@@ -39,13 +40,13 @@ class RunResult(ABC):
 
     def table(self) -> Table:
         """For people."""
-        table = Table(title=f"{self.method}, seed {self.seed}", show_header=False)
+        table = Table(title=escape(f"{self.method}, seed {self.seed}"), show_header=False)
         for name, value in self.scores():
             table.add_row(name, value)
         if self.noise_auroc is not None:
             table.add_row("AUROC of the weights for planted noise", f"{self.noise_auroc:.3f}")
         table.add_row("processor time of training", f"{self.train_seconds:.1f} s")
-        table.add_row("run folder", self.folder)
+        table.add_row("run folder", escape(self.folder))
         return table
 
     @abstractmethod

@@ -75,6 +75,10 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, config: Settings, command: Sequence[str]) -> Self:
         """A new folder for this run; one that already holds something is refused."""
+        if path.resolve() == Path.cwd():
+            raise UsageError(
+                "A run's folder is made whole, and this is the current one; give --out a new name."
+            )
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(
                 f"{path} already exists and is never overwritten; choose another --out."
@@ -175,6 +179,16 @@ class RunFolder:
             f"Cannot write into {self.path}: {_why(error)}; what was saved before is intact: make "
             "room or give write permission, then continue the run."
         )
+
+
+def make_folder(path: Path) -> None:
+    """A folder for many runs, if it is not there yet."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"Cannot make the folder {path}: {_why(error)}; choose another --out."
+        ) from error
 
 
 def folder_of(config: Settings, root: Path = Path("runs")) -> Path | None:
