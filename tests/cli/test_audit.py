@@ -36,7 +36,7 @@ def test_too_many_issues_are_exit_code_6_and_exactly_as_many_are_not(run: Path) 
 def test_people_read_classes_and_the_score_against_the_truth(run: Path) -> None:
     out = CliRunner().invoke(app, ["audit", str(run)], catch_exceptions=False).stdout
     assert "label issues among 96 samples" in out
-    assert "and 50 test samples." in " ".join(out.split())
+    assert ", 50 test samples." in " ".join(out.split())
     assert "AUROC" in out
 
 

@@ -33,6 +33,33 @@ def test_trusted_samples_that_nobody_checked(arrays: Path) -> None:
         assert prepare(DataSpec(data=str(arrays), **given)).cautions == ()
 
 
+def test_rows_that_equal_trusted_ones_are_counted_and_contradictions_named(tmp_path: Path) -> None:
+    rows = [f"r{i},{i % 40},{'ab'[i % 2]}" for i in range(400)] + ["odd,7,a", "fine,7,b"]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    trusted = [f"r{i}" for i in range(12)]
+    (tmp_path / "sure.txt").write_text("\n".join(trusted))
+    found = prepare(DataSpec(data=str(tmp_path / "t.csv"), trusted=tmp_path / "sure.txt"))
+    word = next(one for one in found.cautions if "equal a trusted one" in one)
+    assert word.startswith(f"{found.record['copies_of_trusted_dropped']:,} training samples equal")
+    assert word.endswith(
+        "1 of them have another label than it, so that one of the two is wrong: odd"
+    )
+
+
+def test_a_column_of_numbers_with_gaps_or_almost_of_numbers(tmp_path: Path) -> None:
+    cells = ["NA" if i % 9 == 0 else str(i) for i in range(150)]
+    rows = [f"{c},{i % 20 if i % 30 else 'ten'},{'abc'[i % 3]}" for i, c in enumerate(cells)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,size,label", *rows]))
+    found = prepare(DataSpec(data=str(tmp_path / "t.csv"), trusted_per_class=6))
+    age, size = found.encoding.columns
+    assert (age.categories, age.gaps) == (None, True)
+    assert len(size.categories) == 21
+    assert any(
+        "'size' is taken as 21 categories because of texts such as 'ten'" in w
+        for w in found.cautions
+    )
+
+
 def test_few_trusted_samples_of_a_class_are_counted(arrays: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n".join(str(3 * i) for i in range(8)))
     (word,) = prepare(DataSpec(data=str(arrays), trusted=tmp_path / "t.txt")).cautions

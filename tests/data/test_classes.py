@@ -15,7 +15,16 @@ def test_labels_are_names_or_numbers_and_names_win():
     assert encode(np.asarray(["1", "0"]), ("cat", "dog"), "f").tolist() == [1, 0]
     assert encode(np.asarray(["1", "dog"]), ("cat", "dog"), "f").tolist() == [1, 1]
     assert encode(np.asarray(["1", "2"]), ("1", "2"), "f").tolist() == [0, 1]
-    assert encode(np.asarray(["1", "0"]), ("1", "2"), "f").tolist() == [1, 0]
+
+
+def test_numbers_that_are_names_are_never_counted_from_zero():
+    for names in (("1", "2", "3"), ("1.0", "2.0", "3.0"), ("1.0", "10.0", "2.0")):
+        found = encode(np.asarray(["1", "2.0"]), names, "f")
+        assert [float(names[c]) for c in found] == [1, 2]
+        with pytest.raises(DataError, match="f: label '0' is not one of the 3 class names"):
+            encode(np.asarray(["0", "1"]), names, "f")
+    with pytest.raises(DataError, match="label '1' is not one of"):
+        encode(np.asarray(["1"]), ("10", "cat"), "f")
 
 
 def test_unknown_label_offers_the_nearest():

@@ -110,7 +110,7 @@ def test_data_of_nothing_but_copies_is_refused(tmp_path):
         prepare(DataSpec(data=str(tmp_path / "t.csv")))
     more = "".join(f"{i % 3}.{i % 2},{i % 2}\n" for i in range(60))
     (tmp_path / "t.csv").write_text("x,label\n" + more)
-    with pytest.raises(DataError, match="has no training sample left after copies"):
+    with pytest.raises(DataError, match="has no training sample left beside its 15 trusted ones"):
         prepare(DataSpec(data=str(tmp_path / "t.csv"), trusted_per_class=15))
 
 

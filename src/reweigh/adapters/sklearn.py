@@ -104,8 +104,9 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn_scale(self, inputs: NDArray[Any]) -> None:
         flat = inputs.ndim == 2
-        self._mean = inputs.mean(0) if flat else np.zeros(1)
-        self._scale = np.where(inputs.std(0) > 0, inputs.std(0), 1) if flat else np.ones(1)
+        same = (inputs == inputs[:1]).all(0)  # (d,): their deviation would be a rounding error
+        self._mean = np.where(same, inputs[0], inputs.mean(0)) if flat else np.zeros(1)
+        self._scale = np.where(same, 1, inputs.std(0)) if flat else np.ones(1)
 
     def _scaled(self, inputs: NDArray[Any]) -> NDArray[Any]:
         """Rows standardised; pictures are normalised where they are placed."""

@@ -135,9 +135,19 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         copies=conflicting_copies(samples.content_hashes(), samples.labels),
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
-        not_judged={"trusted": len(problem.trusted), "test": len(problem.test)},
-        cautions=(*problem.cautions, *unweighed(weight), *_uneven(problem)),
+        not_judged=_not_judged(problem),
+        cautions=(
+            *problem.cautions,
+            *unweighed(weight),
+            *(_uneven(problem) if weights is not None else ()),
+        ),
     )
+
+
+def _not_judged(problem: Problem) -> dict[str, int]:
+    copies = problem.record.get("copies_of_trusted_dropped", 0)
+    parts = {"trusted": len(problem.trusted), "test": len(problem.test)}
+    return parts | ({"copies of trusted": copies} if copies else {})
 
 
 def _uneven(problem: Problem) -> Iterator[str]:

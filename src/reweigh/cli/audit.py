@@ -190,7 +190,7 @@ def _second(outcome: dict[str, Any]) -> Any:
 
 def _sentences(summary: dict[str, Any]) -> list[str]:
     n, wrong = summary["samples"], summary["estimated_wrong"]
-    aside = " and ".join(f"{size:,} {part}" for part, size in summary["not_judged"].items())
+    aside = ", ".join(f"{size:,} {part}" for part, size in summary["not_judged"].items())
     lines = [
         f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%}). Not judged: {aside} samples.",
         *(f"Caution: {words}." for words in summary["cautions"]),

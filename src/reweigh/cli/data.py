@@ -96,11 +96,14 @@ def show(
     given = options.settings(data=name, data_dir=data_dir, noise=noise, seed=seed, task=task)
     problem = prepared(read_config(None, given, sets or ()))
     if as_json:
-        screen.show_json(problem.record)
-    elif isinstance(problem, Problem):
+        screen.show_json(problem.record | {"cautions": list(problem.cautions)})
+        return
+    if isinstance(problem, Problem):
         screen.show(_table(problem.record, problem.class_names))
     else:
         screen.show(_text_table(problem.record))
+    for word in problem.cautions:
+        screen.say(f"Caution: {word}.")
 
 
 def _text_table(record: dict[str, Any]) -> Any:

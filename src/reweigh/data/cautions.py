@@ -5,21 +5,32 @@ from collections.abc import Iterator
 import numpy as np
 
 from reweigh.data.catalogue import names
+from reweigh.data.columns import is_number
 from reweigh.data.samples import Samples, Source
 
+MANY = 0.01
+"""Share of the training samples that are worth a word when they are left out. Our choice."""
 FEW = 5
 """Trusted samples of a class that are too few to be spoken of as a class. Our choice."""
 
 
 def cautions(
-    data: str, source: Source, trusted: Samples, *, trusted_given: bool, planted: bool
+    data: str,
+    source: Source,
+    trusted: Samples,
+    *,
+    trusted_given: bool,
+    planted: bool,
+    copies: Samples,
 ) -> tuple[str, ...]:
-    """Sentences, of which most data needs none."""
+    """Sentences, of which most data needs none; `copies` of trusted samples are not trained on."""
     own = data not in names() and not planted
     return (
         *(_trusted_by_nobody(trusted) if own and not trusted_given else ()),
         *(_test_in_doubt() if own and source.split == "ours" else ()),
         *_thin_classes(trusted, source.class_names),
+        *_left_out(copies, trusted, source),
+        *_half_numbers(source),
     )
 
 
@@ -35,6 +46,34 @@ def _test_in_doubt() -> Iterator[str]:
         "the test set was split off the given labels: where they are wrong, a right answer counts as "
         "a test error; give test samples with right labels to know the error"
     )
+
+
+def _left_out(copies: Samples, trusted: Samples, source: Source) -> Iterator[str]:
+    """Rows that equal a trusted one; under another label one of the two must be wrong."""
+    if not len(copies):
+        return
+    sure = dict(zip(trusted.content_hashes().tolist(), trusted.labels.tolist(), strict=True))
+    answers = np.array([sure[h] for h in copies.content_hashes().tolist()], dtype=np.int64)
+    wrong = copies.labels != answers
+    if not wrong.any() and len(copies) <= MANY * len(source.train):
+        return
+    told = f"{len(copies):,} training samples equal a trusted one and were left out"
+    if wrong.any():
+        some = ", ".join(map(str, copies.called()[wrong][:5]))
+        told += f"; {wrong.sum():,} of them have another label than it, so that one of the two is wrong: "
+        told += some + (" …" if wrong.sum() > 5 else "")
+    yield told
+
+
+def _half_numbers(source: Source) -> Iterator[str]:
+    """Columns of a table that look like numbers and were not read as such."""
+    for column in source.encoding.columns if source.encoding else ():
+        texts = [text for text in column.categories or () if not is_number(text)]
+        if column.categories and 0 < len(texts) < len(column.categories) / 2:
+            yield (
+                f"column {column.name!r} is taken as {len(column.categories)} categories because of texts "
+                f"such as {texts[0]!r}: where it is meant as a number, leave such cells empty"
+            )
 
 
 def _thin_classes(trusted: Samples, class_names: tuple[str, ...]) -> Iterator[str]:

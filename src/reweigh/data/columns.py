@@ -14,6 +14,8 @@ from reweigh.data.splits import hold_out_test
 from reweigh.errors import DataError
 
 ID = "id"
+GAPS = ("na", "n/a", "null", "none", "?", "-")
+"""What stands for an empty cell where all others are numbers."""
 ROLES = ("split", "trusted")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
@@ -101,7 +103,16 @@ def _numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
         if (some := read(texts[full])) is not None:
             found[full] = some
             return found
+    known = full & ~np.isin(np.char.lower(texts), GAPS)
+    if known.any() and (some := _plain_numbers(texts[known])) is not None:
+        found[known] = some
+        return found
     return None
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell holds one."""
+    return _plain_numbers(np.asarray([text])) is not None
 
 
 def _plain_numbers(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:

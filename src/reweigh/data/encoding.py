@@ -41,8 +41,9 @@ class Column(BaseModel):
                 f"Column {name!r} is empty in all training rows; leave it out (ignore)."
             )
         gaps = bool(np.isnan(numbers[train]).any())
-        scale = float(known.std()) or 1.0  # a constant one becomes zeros
-        return cls(name=name, mean=float(known.mean()), scale=scale, gaps=gaps)
+        if known.min() == known.max():  # its mean and deviation would be rounding errors
+            return cls(name=name, mean=float(known[0]), gaps=gaps)
+        return cls(name=name, mean=float(known.mean()), scale=float(known.std()), gaps=gaps)
 
     def __call__(self, columns: "Columns") -> NDArray[np.float32]:
         """(n, 1) or (n, 2) of numbers, (n, categories) of texts."""

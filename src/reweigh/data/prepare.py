@@ -16,7 +16,7 @@ from reweigh.data.cautions import cautions
 from reweigh.data.labels import read_ids, read_labels
 from reweigh.data.long_tail import long_tail
 from reweigh.data.noise import parse_noise, plant, transition
-from reweigh.data.overlap import drop_copies, refuse_copies
+from reweigh.data.overlap import copies_beside, drop_copies, refuse_copies
 from reweigh.data.samples import Labels, Problem, Samples, Source
 from reweigh.data.seeds import generator
 from reweigh.data.sources import load
@@ -81,23 +81,25 @@ def prepare(spec: DataSpec) -> Problem:
     rest, trusted = split_trusted(
         source, clear, spec.trusted, spec.trusted_per_class, spec.seed, spec.label_column
     )
-    _check_left(rest, source.class_names)
+    _check_left(rest, trusted, source.class_names)
     signals.check()
     test = _limited_test(source, spec)
     original = _reduced(rest, source, spec)
     given = _own_labels(original, source, spec)
     noisy, truth, planted = _noisy(given, original, source, spec)
     train, true_labels = _kept(noisy, truth, source, spec)
+    copies = copies_beside(clear, trusted)
     record = {
         **_contents(source, train, trusted, test),
         **_choices(spec),
         "copies_of_test_dropped": len(source.train) - len(clear),
-        "copies_of_trusted_dropped": max(0, len(clear) - len(rest) - len(trusted)),
+        "copies_of_trusted_dropped": len(copies),
         "noise": planted,
     }
     words = cautions(
         spec.data, source, trusted, planted=spec.noise != "none",
         trusted_given=bool(source.trusted or spec.trusted or spec.trusted_per_class),
+        copies=copies,
     )  # fmt: skip
     return Problem(
         train, trusted, test, source.class_names, source.kind, true_labels, record, words,
@@ -122,12 +124,15 @@ def _clear_of_test(source: Source) -> Samples:
     return drop_copies(source.train, source.test)
 
 
-def _check_left(train: Samples, class_names: tuple[str, ...]) -> None:
+def _check_left(train: Samples, trusted: Samples, class_names: tuple[str, ...]) -> None:
     counts = np.bincount(train.labels, minlength=len(class_names))
     if not counts.all():
+        c = int(counts.argmin())
+        sure = int((trusted.labels == c).sum())
         raise DataError(
-            f"Class {class_names[int(counts.argmin())]!r} has no training sample left after copies "
-            f"of test and trusted samples were removed; the data repeats itself too much."
+            f"Class {class_names[c]!r} has no training sample left beside its {sure} trusted ones and "
+            "the copies of trusted and test samples, which are left out: trust fewer of them, or "
+            "leave the class out."
         )
 
 

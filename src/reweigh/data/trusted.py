@@ -122,8 +122,11 @@ def _drawn(train: Samples, source: Source, number: int | None, seed: int) -> Sam
     counts = np.bincount(train.labels, minlength=num_classes)
     if counts.min() <= n:
         c = int(counts.argmin())
+        fewer = "lower the number per class (data.trusted_per_class)"
+        other = "name trusted samples by data.trusted, or leave the class out"
+        way = fewer if n > 1 and counts[c] > 1 else other
         raise DataError(
             f"Class {source.class_names[c]!r} has {counts[c]} training samples; {n} cannot be "
-            f"split off as trusted and any be left: lower the number per class."
+            f"split off as trusted and any be left: {way}."
         )
     return train.take(per_class(train.labels, [n] * num_classes, generator(seed, "trusted split")))
