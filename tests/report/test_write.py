@@ -15,7 +15,7 @@ from reweigh.report.citations import bibtex
 from reweigh.report.runs import foremost
 from reweigh.report.states import plane
 from reweigh.report.suspects import MOST_PICTURES, in_turns, suspects
-from reweigh.report.words import on_chart, shown
+from reweigh.report.words import on_chart, on_chart_apart, shown
 from reweigh.report.write import Report, headline, read_report, render, write_report
 from reweigh.training.measures import MEASURES, measure_of
 
@@ -179,7 +179,17 @@ def test_one_seed_is_not_given_whiskers() -> None:
     assert chart.data[0]["error_x"]["array"][-1] is None
     alone = methods_chart(report().rows[-1:], MEASURES[0])
     assert not alone.data[0]["error_x"]["visible"]
-    assert "One seed" in chart.caption
+    assert "One seed" in alone.caption
+    assert "Whiskers" in chart.caption
+
+
+def test_names_on_an_axis_stay_apart_and_ceilings_are_not_the_best() -> None:
+    long = [f"deep (fashion-mnist-trusted-{n})" for n in (100, 200)]
+    assert on_chart_apart(long) == ["deep (fashio…rusted-100)", "deep (fashio…rusted-200)"]
+    assert on_chart_apart(["a", "a", "<b>"]) == ["a", "a #2", "&lt;b&gt;"]
+    ceiling = {"method": "clean-labels", "last": (0.1, None), "seeds": 1}
+    chart = methods_chart([ceiling, *report().rows], MEASURES[0])
+    assert chart.caption.startswith("Best: deep")
 
 
 def test_methods_are_cited_once_and_controls_not_at_all() -> None:

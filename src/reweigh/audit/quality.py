@@ -31,7 +31,8 @@ def get_label_quality_scores(
 
     Args:
         labels: (n,), the given classes 0..K-1.
-        pred_probs: (n, K), the student's p(k | x).
+        pred_probs: (n, K), the student's p(k | x). Of a student that has learned these very labels
+            by heart they say nothing: without weights, give those of cross-validation.
         weights: (n,) or (epochs, n), what the teacher gave; NaN where a sample was not seen.
 
     >>> get_label_quality_scores([0, 1], pred_probs=[[0.9, 0.1], [0.8, 0.2]])

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import sqrt
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +38,8 @@ class SecondPass:
     changed: int
     before: ErrorResult
     after: ErrorResult
+    trusted: int
+    """How many trusted samples there are."""
     trained_on: bool = False
     """Whether the method trains on the trusted samples."""
 
@@ -49,7 +52,11 @@ class SecondPass:
                 "this method trains on them. A run with method.trusted_share = 0 could be told."
             )
         word = "helped" if b < a else "did not help" if b > a else "made no difference"
-        return f"By the trusted samples it {word}: their error went from {a:.2%} to {b:.2%}."
+        told = f"By the trusted samples it {word}: their error went from {a:.2%} to {b:.2%}"
+        moved = round(abs(a - b) * self.trusted)
+        if 0 < moved < 2 * sqrt((a + b) * self.trusted):  # the deviation, if no answer went along
+            told += f", {moved} of {self.trusted} samples, which may be chance"
+        return f"{told}."
 
     def outcome(self) -> dict[str, Any]:
         """For programs."""
@@ -76,7 +83,7 @@ def second_pass(
     assert isinstance(before, ErrorResult), "a RunConfig has errors"
     assert isinstance(after, ErrorResult), "a RunConfig has errors"
     trained_on = trains_on_trusted(plain_values(config.method))
-    return SecondPass(how, changed, before, after, trained_on)
+    return SecondPass(how, changed, before, after, audit.not_judged["trusted"], trained_on)
 
 
 def home_of(folder: Path, how: How) -> Path:

@@ -56,11 +56,17 @@ def markdown(cells: Sequence[dict[str, Any]]) -> str:
 
 def _verdict(settings: list[Values], measure: str) -> str:
     both = [v for v in settings if v.get(OWN) and v.get(PEER)]
-    own = [(statistics.mean(v[OWN]), statistics.mean(v[PEER])) for v in both]
+    digits = 2 if measure == "cost" else 3
+    own = [tuple(round(statistics.mean(v[way]), digits) for way in (OWN, PEER)) for v in both]
+    seeds = min((len(v[way]) for v in both for way in (OWN, PEER)), default=0)
+    of = f"{len(own)} settings, {seeds} seed{'s' if seeds != 1 else ''} or more each"
     if measure == "cost":
         won = sum(a < b / 2 for a, b in own)
-        return f"{OWN} costs less than half of {PEER} in {won} of {len(own)} settings."
-    return f"{OWN} is ahead of {PEER} in {sum(a > b for a, b in own)} of {len(own)} settings."
+        return f"{OWN} costs less than half of {PEER} in {won} of {of}."
+    won = sum(a > b for a, b in own)
+    return (
+        f"{OWN}, which has trusted samples, is ahead of {PEER}, which has none, in {won} of {of}."
+    )
 
 
 def _marked(values: Values, ways: Sequence[str], measure: str) -> list[str]:
@@ -69,7 +75,7 @@ def _marked(values: Values, ways: Sequence[str], measure: str) -> list[str]:
     if measure == "cost":
         return list(shown.values())
     means = {way: round(statistics.mean(v), 3) for way, v in values.items() if v}
-    best = max(means.values(), default=None)
+    best = max(means.values()) if len(means) > 1 else None
     return [f"**{shown[way]}**" if means.get(way, -1) == best else shown[way] for way in ways]
 
 

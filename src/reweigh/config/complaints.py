@@ -80,6 +80,8 @@ def _expectation(detail: ErrorDetails, field: FieldInfo | None) -> str:
     if detail["type"] in ("tuple_type", "list_type"):
         one = json.dumps(detail["input"], ensure_ascii=False, default=str)
         return f"should be a list, as in [{one}]"
+    if detail["type"] == "string_type":
+        return f"""should be text: put it in quotes, as in '"{detail["input"]}"'"""
     if detail["type"] == "string_pattern_mismatch" and field:
         return f"is not one of: {meaning(field).rstrip('.')}"
     text = detail["msg"].replace("Input should", "should").replace("String should", "should")

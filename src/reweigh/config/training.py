@@ -78,7 +78,7 @@ class TrainingConfig(OptimiserConfig):
     """How a classifier is trained: batches of samples, and what is done to images."""
 
     batch_size: int = Field(default=128, ge=1, le=1_000_000)
-    """Samples per step; their weights sum to 1."""
+    """Samples per step."""
 
     augment: Literal["auto", "none", "crop-flip"] = "auto"
     """Shifts and mirrors of images; auto: for colour images, not for grey ones."""

@@ -51,7 +51,7 @@ def read_ids(
 
     Where labels are asked for, a column that is neither is refused: it might hold them.
     """
-    if path.suffix != ".csv":
+    if path.suffix.lower() != ".csv":
         return _ids(_plain_texts(path), counted, path), None
     columns = Columns.read(path)
     who = _id_column(columns)
@@ -72,7 +72,7 @@ def read_ids(
 
 
 def _read(path: Path, counted: Samples) -> tuple[Indices | None, NDArray[np.str_]]:
-    if path.suffix != ".csv":
+    if path.suffix.lower() != ".csv":
         return None, _plain_texts(path)
     columns = Columns.read(path)
     if len(columns.names) == 1:
@@ -97,10 +97,10 @@ def _plain(texts: NDArray[np.str_]) -> NDArray[np.str_]:
 def _plain_texts(path: Path) -> NDArray[np.str_]:
     """One text a sample, from `.txt` or `.npy`."""
     try:
-        if path.suffix == ".npy":
+        if path.suffix.lower() == ".npy":
             with path.open("rb") as file:
                 return read_array(file, allow_pickle=False).reshape(-1).astype(np.str_)
-        if path.suffix == ".txt":
+        if path.suffix.lower() == ".txt":
             lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
             if lines == [""]:
                 raise DataError(f"{path} is empty; expected one line a sample.")

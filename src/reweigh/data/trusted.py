@@ -46,7 +46,7 @@ def split_trusted(
         )
     if source.trusted is not None:
         return train, _apart(source.trusted, train, source)
-    if path is not None and path.suffix == ".npz":
+    if path is not None and path.suffix.lower() == ".npz":
         return train, _apart(_read_npz(path, source), train, source)
     if path is None:
         trusted = _drawn(train, source, number, seed)
@@ -60,7 +60,7 @@ def with_trusted_in_train(source: Source, path: Path | None) -> Source:
 
     Which samples fall into it nobody could know when writing the file. Their copies come along.
     """
-    if source.split != "ours" or path is None or path.suffix == ".npz":
+    if source.split != "ours" or path is None or path.suffix.lower() == ".npz":
         return source
     ids, _ = read_ids(path, source.counted)
     hashes = source.test.content_hashes()

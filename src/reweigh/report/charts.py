@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reweigh.report.colours import colour, symbol
-from reweigh.report.runs import Run
-from reweigh.report.words import on_chart
+from reweigh.report.runs import CEILINGS, Run
+from reweigh.report.words import on_chart, on_chart_apart
 from reweigh.training.measures import Measure
 
 Trace = dict[str, Any]
@@ -33,7 +33,7 @@ class Chart:
 
 def methods_chart(rows: Sequence[dict[str, Any]], measure: Measure) -> Chart:
     """Test error or BLEU of each method, with its spread; the best on top."""
-    names = [on_chart(row["method"]) for row in rows]
+    names = on_chart_apart([row["method"] for row in rows])
     spreads = [row["last"][1] for row in rows]
     spread = {"type": "data", "array": spreads, "visible": any(s is not None for s in spreads)}
     bars = {
@@ -45,9 +45,10 @@ def methods_chart(rows: Sequence[dict[str, Any]], measure: Measure) -> Chart:
         "yaxis": {"autorange": "reversed", "type": "category"},
         "height": 120 + 34 * len(rows),
     }
-    best = f"Best: {rows[0]['method']}, {measure.text(rows[0]['last'], 2)}."
-    several = all(row["seeds"] > 1 for row in rows)
-    caption = f"{best} {'Whiskers: one deviation.' if several else 'One seed shows no spread.'}"
+    best = next((row for row in rows if row["method"] not in CEILINGS), rows[0])
+    several = any(row["seeds"] > 1 for row in rows)
+    whiskers = "Whiskers: one deviation." if several else "One seed shows no spread."
+    caption = f"Best: {best['method']}, {measure.text(best['last'], 2)}. {whiskers}"
     return Chart("methods", f"{measure.title.partition(',')[0]} by method", caption, [bars], layout)
 
 

@@ -9,7 +9,7 @@ from reweigh.audit.run import Audit
 from reweigh.report.charts import Chart
 from reweigh.report.colours import RIGHT, SCALE, WRONG, colour
 from reweigh.report.states import How, plane, states_by_class, states_by_weight
-from reweigh.report.words import on_chart, plain
+from reweigh.report.words import on_chart_apart, plain
 
 BINS = 40
 PAPER = ("weight-loss", "states-class", "states-weight")
@@ -60,7 +60,7 @@ def _weights(audit: Audit) -> Chart:
         )  # fmt: skip
     layout = {
         "barmode": "overlay", "bargap": 0.02,
-        "xaxis": {"title": {"text": "weight (1 = average)"}}, "yaxis": {"title": {"text": "samples"}},
+        "xaxis": {"title": {"text": "weight"}}, "yaxis": {"title": {"text": "samples"}},
     }  # fmt: skip
     known = audit.true_labels is not None
     caption = (
@@ -99,7 +99,7 @@ def _weights_by_class(audit: Audit) -> Chart:
         [np.quantile(_of_class(audit, k), (0.05, 0.25, 0.5, 0.75, 0.95)) for k in present]
     )
     box = {
-        "type": "box", "x": [on_chart(audit.class_names[k]) for k in present],
+        "type": "box", "x": on_chart_apart([audit.class_names[k] for k in present]),
         "marker": {"color": colour(0)}, "showlegend": False,
     } | {
         name: plain(marks[:, i])
@@ -119,7 +119,7 @@ def _of_class(audit: Audit, k: int) -> NDArray[np.float32]:
 
 
 def _noise(audit: Audit) -> Chart:
-    names = [on_chart(name) for name in audit.class_names]
+    names = on_chart_apart(audit.class_names)
     heat = {
         "type": "heatmap", "x": names, "y": names, "colorscale": SCALE, "zmin": 0, "zmax": 1,
         "z": plain(audit.noise_matrix), "colorbar": {"thickness": 12},

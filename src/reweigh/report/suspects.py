@@ -21,7 +21,9 @@ def suspects(audit: Audit, texts: Texts | None = None) -> list[dict[str, Any]]:
     pictures = texts is None and audit.samples.inputs.ndim == 4
     chosen = in_turns(audit)[: MOST_PICTURES if pictures else MOST_ROWS]
     called = audit.samples.called()
-    return [_suspect(audit, texts, int(i)) | {"called": shown(str(called[i]))} for i in chosen]
+    return [
+        _suspect(audit, texts, int(i)) | {"called": shown(str(called[i]), 1000)} for i in chosen
+    ]
 
 
 def in_turns(audit: Audit) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """Names that others chose (classes, files, runs) and numbers, made fit for a page."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -18,6 +19,16 @@ def shown(text: str, longest: int = LONGEST) -> str:
 def on_chart(text: str) -> str:
     """For plotly, which takes `<b>` and entities in labels for markup: short and escaped."""
     return escape(shown(text, 24), quote=False)
+
+
+def on_chart_apart(texts: Sequence[str]) -> list[str]:
+    """Names on one axis: cut in the middle, and numbered where that leaves two alike."""
+    found: list[str] = []
+    for text in texts:
+        cut = shown(text) if len(text) <= 24 else f"{shown(text)[:12]}…{text[-11:]}"
+        same = sum(one.partition(" #")[0] == escape(cut, quote=False) for one in found)
+        found.append(escape(cut, quote=False) + (f" #{same + 1}" if same else ""))
+    return found
 
 
 def plain(values: NDArray[Any]) -> list[Any]:
