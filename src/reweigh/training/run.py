@@ -11,7 +11,7 @@ import torch
 from reweigh import signals
 from reweigh.config import Settings, read_config, run_id
 from reweigh.distributed.group import any_of, from_first, rank, together
-from reweigh.distributed.launch import joined
+from reweigh.distributed.launch import joined, lost_told
 from reweigh.errors import DivergedError, InterruptedRun, UsageError
 from reweigh.methods import AnyProblem, method_for
 from reweigh.own_code import code_of
@@ -125,7 +125,7 @@ def _run(
 ) -> RunResult:
     device = choose_device(config.device)
     try:
-        with signals.agreeing(any_of), seeded(config.seed, device):
+        with lost_told(), signals.agreeing(any_of), seeded(config.seed, device):
             return _train(config, problem, home, progress, device, allow_drift)
     except DivergedError as diverged:
         home.log(f"stopped: {diverged}")
