@@ -31,7 +31,7 @@ def check_gradients_on() -> None:
     if not torch.is_grad_enabled():
         raise UsageError(
             "this is a training step, and gradients are off here: evaluate by a loss of your own, or look "
-            "at weights with weigh()"
+            "at weights with peek()"
         )
 
 

@@ -268,7 +268,7 @@ class Reweigher:
         self.teach()
         return True
 
-    def weigh(self, *batch: Any, ids: Tensor | None = None) -> Weights:
+    def peek(self, *batch: Any, ids: Tensor | None = None) -> Weights:
         """What the teacher thinks of a batch right now: raw weights, (n,). Nothing is noted."""
         whole = _one(batch)
         seen = self.student.peek(whole, self.clock.progress(), ids)

@@ -77,7 +77,7 @@ class StepUnderWay:
             raise UsageError(
                 f"{self.passes} pass(es) of this step were weighed already, by step(), loss() or "
                 "weights(): call after_step() after every optimizer.step(), and also where the loop "
-                "skips one; give accumulate= if the loop accumulates, and use weigh() to look at "
+                "skips one; give accumulate= if the loop accumulates, and use peek() to look at "
                 "weights without a step"
             )
 

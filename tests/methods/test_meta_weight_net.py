@@ -33,7 +33,7 @@ def test_weights_fall_with_the_loss_under_planted_noise() -> None:
     w = curve(one)
     assert (w[1:] < w[:-1]).all()
     assert w[-1] < 0.1 * w[0]
-    raw = one.weigh(TRAIN.x, TRAIN.given)
+    raw = one.peek(TRAIN.x, TRAIN.given)
     assert raw[~TRAIN.right].mean() < 0.1 * raw[TRAIN.right].mean()
 
 

@@ -113,7 +113,7 @@ def test_states_are_read_where_they_stand():
     with torch.no_grad():
         maps = student.narrow(torch.relu(student.norm(student.conv(data[0]))))  # (n, c, h, w)
         expected = (maps.mean((2, 3)) @ teacher.last.weight[0] + teacher.last.bias).sigmoid()
-    torch.testing.assert_close(held.weigh(*data), expected)
+    torch.testing.assert_close(held.peek(*data), expected)
 
 
 def test_sizes_are_read_off_layers_or_given():
