@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -86,7 +86,7 @@ def find_labels(batch: Batch) -> Tensor | None:
     None where it is not clear: with more members the second may be anything.
     """
     if isinstance(batch, tuple | list) and not hasattr(batch, "_fields"):
-        clear = len(batch) == 2 or (len(batch) == 3 and _says_trusted(batch[2]))
+        clear = len(batch) == 2 or find_trusted(batch) is not None
         return batch[1] if clear and isinstance(batch[1], Tensor) else None
     parts = dict(named_parts(batch))
     found = (parts[name] for name in LABEL_NAMES if isinstance(parts.get(name), Tensor))
@@ -109,11 +109,8 @@ def find_trusted(batch: Batch) -> Tensor | None:
         told = batch[2] if len(batch) == 3 else None
     else:
         told = dict(named_parts(batch)).get("trusted")
-    return told if _says_trusted(told) else None
-
-
-def _says_trusted(part: Any) -> TypeGuard[Tensor]:
-    return isinstance(part, Tensor) and part.dtype == torch.bool and part.ndim == 1
+    says = isinstance(told, Tensor) and told.dtype == torch.bool and told.ndim == 1
+    return told if says else None
 
 
 def check_classes(labels: Tensor, num_classes: int | None = None) -> Tensor:

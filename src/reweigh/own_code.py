@@ -53,7 +53,8 @@ def imported(name: str, what: str, kind: str) -> Any:
         sys.path.append(here)  # last, so that no file here stands in for an installed module
     try:
         module = import_module(module_name)
-        _texts.setdefault(module, _text_of(module))
+        if module not in _texts:
+            _texts[module] = _text_of(module)
         thing = getattr(module, attribute, None)
     except Exception as error:  # importing runs the user's code
         raise UsageError(

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
+from reweigh.errors import UsageError
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -30,6 +32,15 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file so that a reader, or a crash, finds the old content or the new one, whole."""
     with replacing(path) as beside:
         write_through(beside, content.encode() if isinstance(content, str) else content)
+
+
+def make_folder(path: Path, way_out: str) -> None:
+    """A folder, if it is not there yet; `way_out` is what to do where it cannot be made."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"Cannot make the folder {path}: {why}; {way_out}.") from error
 
 
 def write_through(path: Path, content: bytes) -> None:

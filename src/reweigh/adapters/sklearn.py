@@ -103,10 +103,11 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[likeliest]
 
     def _learn_scale(self, inputs: NDArray[Any]) -> None:
-        flat = inputs.ndim == 2
-        same = (inputs == inputs[:1]).all(0)  # (d,): their deviation would be a rounding error
-        self._mean = np.where(same, inputs[0], inputs.mean(0)) if flat else np.zeros(1)
-        self._scale = np.where(same, 1, inputs.std(0)) if flat else np.ones(1)
+        self._mean, self._scale = np.zeros(1), np.ones(1)
+        if inputs.ndim == 2:
+            same = (inputs == inputs[:1]).all(0)  # (d,): their deviation would be a rounding error
+            self._mean = np.where(same, inputs[0], inputs.mean(0))
+            self._scale = np.where(same, 1, inputs.std(0))
 
     def _scaled(self, inputs: NDArray[Any]) -> NDArray[Any]:
         """Rows standardised; pictures are normalised where they are placed."""

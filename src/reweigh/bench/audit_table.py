@@ -56,7 +56,7 @@ def markdown(cells: Sequence[dict[str, Any]]) -> str:
 
 def _verdict(settings: list[Values], measure: str) -> str:
     both = [v for v in settings if v.get(OWN) and v.get(PEER)]
-    digits = 2 if measure == "cost" else 3
+    digits = _digits(measure)
     own = [tuple(round(statistics.mean(v[way]), digits) for way in (OWN, PEER)) for v in both]
     seeds = min((len(v[way]) for v in both for way in (OWN, PEER)), default=0)
     of = f"{len(own)} settings, {seeds} seed{'s' if seeds != 1 else ''} or more each"
@@ -74,7 +74,7 @@ def _marked(values: Values, ways: Sequence[str], measure: str) -> list[str]:
     shown = {way: _spread(values.get(way, []), measure) for way in ways}
     if measure == "cost":
         return list(shown.values())
-    means = {way: round(statistics.mean(v), 3) for way, v in values.items() if v}
+    means = {way: round(statistics.mean(v), _digits(measure)) for way, v in values.items() if v}
     best = max(means.values()) if len(means) > 1 else None
     return [f"**{shown[way]}**" if means.get(way, -1) == best else shown[way] for way in ways]
 
@@ -83,9 +83,14 @@ def _spread(values: Sequence[float], measure: str) -> str:
     """Mean ± standard deviation over seeds."""
     if not values:
         return "–"
-    digits = 2 if measure == "cost" else 3
+    digits = _digits(measure)
     spread = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.{digits}f}{spread}"
+
+
+def _digits(measure: str) -> int:
+    """That are shown; what is alike to them is not ranked."""
+    return 2 if measure == "cost" else 3
 
 
 def _ways(cells: Sequence[dict[str, Any]]) -> list[str]:

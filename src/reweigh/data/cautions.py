@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from reweigh.data.catalogue import names
-from reweigh.data.columns import is_number
+from reweigh.data.classes import value_of
 from reweigh.data.samples import Samples, Source
 
 MANY = 0.01
@@ -68,7 +68,7 @@ def _left_out(copies: Samples, trusted: Samples, source: Source) -> Iterator[str
 def _half_numbers(source: Source) -> Iterator[str]:
     """Columns of a table that look like numbers and were not read as such."""
     for column in source.encoding.columns if source.encoding else ():
-        texts = [text for text in column.categories or () if not is_number(text)]
+        texts = [text for text in column.categories or () if value_of(text) is None]
         if column.categories and 0 < len(texts) < len(column.categories) / 2:
             yield (
                 f"column {column.name!r} is taken as {len(column.categories)} categories because of texts "

@@ -24,11 +24,11 @@ def encode(texts: NDArray[np.str_], class_names: tuple[str, ...], origin: str) -
     """
     distinct, inverse = np.unique(texts, return_inverse=True)
     named = {name: c for c, name in enumerate(class_names)}
-    valued = {v: c for name, c in named.items() if (v := _value(name)) is not None}
+    valued = {v: c for name, c in named.items() if (v := value_of(name)) is not None}
     numbers = valued or {float(c): c for c in range(len(class_names))}
     table: list[int] = []
     for text in distinct.tolist():
-        c = named.get(text, numbers.get(v) if (v := _value(text)) is not None else None)
+        c = named.get(text, numbers.get(v) if (v := value_of(text)) is not None else None)
         if c is None:
             raise _strange(text, class_names, bool(valued), origin)
         table.append(c)
@@ -44,7 +44,7 @@ def _strange(text: str, class_names: tuple[str, ...], numbered: bool, origin: st
     return DataError(f"{origin}: label {text!r} is {met}; {hint}")
 
 
-def _value(text: str) -> float | None:
+def value_of(text: str) -> float | None:
     """Of a text that is a number."""
     try:
         value = float(text)

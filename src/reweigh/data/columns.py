@@ -110,11 +110,6 @@ def _numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
     return None
 
 
-def is_number(text: str) -> bool:
-    """Whether a cell holds one."""
-    return _plain_numbers(np.asarray([text])) is not None
-
-
 def _plain_numbers(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:
     try:
         return texts.astype(np.float64)

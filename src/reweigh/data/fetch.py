@@ -24,6 +24,7 @@ from typing import Any
 from reweigh.data.catalogue import names
 from reweigh.data.places import search_path
 from reweigh.errors import DataError, UsageError
+from reweigh.replacing import make_folder
 
 Opener = Callable[[urllib.request.Request], Any]
 Progress = Callable[[int, int], None]
@@ -185,7 +186,7 @@ def fetch_file(
     target = folder / file.name
     if target.is_file() and _problem_with(target, file) is None:
         return target
-    _make(folder)
+    make_folder(folder, "give --data-dir another one")
     part, problems = folder / f"{file.name}.part", []
     for base in (file.base, *mirrors):
         url = f"{base.rstrip('/')}/{file.name}"
@@ -199,15 +200,6 @@ def fetch_file(
         f"{file.name} could not be fetched ({'; '.join(problems)}); run the command again to take "
         f"it up where it stopped, or put the file into {folder}."
     )
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"Cannot make the folder {folder}: {error.strerror}; give --data-dir another one."
-        ) from error
 
 
 def _receive(url: str, part: Path, opener: Opener, progress: Progress | None) -> None:

@@ -21,12 +21,6 @@ def drop_copies(train: Samples, other: Samples) -> Samples:
     return train.take(~copies) if copies.any() else train
 
 
-def copies_beside(train: Samples, other: Samples) -> Samples:
-    """The samples of `train` that are copies of those in `other`, and not in it themselves."""
-    copies = np.isin(train.content_hashes(), other.content_hashes())
-    return train.take(copies & ~np.isin(train.ids, other.ids))
-
-
 def refuse_copies(first: Samples, second: Samples, first_name: str, second_name: str) -> None:
     """Raise a `DataError` if any input of `first` also occurs in `second`."""
     shared = np.isin(first.content_hashes(), second.content_hashes())

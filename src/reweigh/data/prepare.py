@@ -16,7 +16,7 @@ from reweigh.data.cautions import cautions
 from reweigh.data.labels import read_ids, read_labels
 from reweigh.data.long_tail import long_tail
 from reweigh.data.noise import parse_noise, plant, transition
-from reweigh.data.overlap import copies_beside, drop_copies, refuse_copies
+from reweigh.data.overlap import drop_copies, refuse_copies
 from reweigh.data.samples import Labels, Problem, Samples, Source
 from reweigh.data.seeds import generator
 from reweigh.data.sources import load
@@ -88,7 +88,7 @@ def prepare(spec: DataSpec) -> Problem:
     given = _own_labels(original, source, spec)
     noisy, truth, planted = _noisy(given, original, source, spec)
     train, true_labels = _kept(noisy, truth, source, spec)
-    copies = copies_beside(clear, trusted)
+    copies = clear.take(~np.isin(clear.ids, np.concatenate([rest.ids, trusted.ids])))  # of trusted
     record = {
         **_contents(source, train, trusted, test),
         **_choices(spec),

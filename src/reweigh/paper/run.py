@@ -8,10 +8,10 @@ from reweigh.errors import UsageError
 from reweigh.paper.cell import Cell, Recipe, Scale
 from reweigh.paper.plan import Place, runs_of, waves
 from reweigh.paper.result import Result, read_result
-from reweigh.replacing import write_atomically
+from reweigh.replacing import make_folder, write_atomically
 from reweigh.training.compare import compare
 from reweigh.training.progress import Progress
-from reweigh.training.run_folder import make_folder, read_record
+from reweigh.training.run_folder import read_record
 
 MARK = "paper.json"
 
@@ -40,7 +40,7 @@ def run(
 def claim(folder: Path, scale: Scale) -> None:
     """One folder, one scale."""
     if scale_of(folder, scale) is None:
-        make_folder(folder)
+        make_folder(folder, "choose another --out")
         write_atomically(folder / MARK, json.dumps({"scale": scale}) + "\n")
 
 

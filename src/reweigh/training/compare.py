@@ -24,12 +24,13 @@ from reweigh.errors import (
     UsageError,
 )
 from reweigh.own_code import forget_code, named_in
+from reweigh.replacing import make_folder
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import RunFolder, is_done, make_folder, read_record
+from reweigh.training.run_folder import RunFolder, is_done, read_record
 from reweigh.training.same_data import refuse_changed
 from reweigh.training.tasks import forget_problems
 
@@ -61,7 +62,7 @@ def compare(
         )
     if (folder / "config.toml").is_file():
         raise UsageError(f"{folder} is a run's own folder; give --out another one for the table.")
-    make_folder(folder)
+    make_folder(folder, "choose another --out")
     homes = [_home(folder, name, config) for name, config in runs]
     done = [is_done(home) for home in homes]
     if cluster is None:  # its workers read data of their own

@@ -181,16 +181,6 @@ class RunFolder:
         )
 
 
-def make_folder(path: Path) -> None:
-    """A folder for many runs, if it is not there yet."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"Cannot make the folder {path}: {_why(error)}; choose another --out."
-        ) from error
-
-
 def folder_of(config: Settings, root: Path = Path("runs")) -> Path | None:
     """The newest folder under `root` of a run with these settings, finished or not."""
     found = sorted(root.glob(f"*_{run_id(config)[:8]}/config.toml"))
