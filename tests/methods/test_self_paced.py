@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from reweigh import Reweigher
+from reweigh import Outcome, Reweigher
 from reweigh.errors import UsageError
 from reweigh.methods.self_paced import SelfPacedTeacher, ranks_within
 from reweigh.seen import Progress, Seen
@@ -57,13 +57,30 @@ def test_equal_losses_still_have_an_order() -> None:
     assert size.tolist() == [3, 2, 3, 2, 3]
 
 
-def test_kept_samples_share_the_step_evenly_and_the_others_do_not_move_the_student() -> None:
-    student = nn.Linear(3, 8)
-    x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
+def one_step(who: SelfPacedTeacher) -> tuple[Outcome, Tensor, Tensor]:
+    """What came of a step, how it moved the student, and how the two kept samples would alone."""
+    torch.manual_seed(0)
+    student, x = nn.Linear(3, 8), torch.randn(8, 3)
+    before = student.weight.detach().clone()
+    losses = nn.functional.cross_entropy(student(x), LABELS, reduction="none")
+    first = [min(LABELS.eq(c).nonzero().flatten(), key=lambda i: losses[i]) for c in (2, 7)]
+    (alone,) = torch.autograd.grad(losses[torch.stack(first)].sum(), student.weight)
     optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
-    outcome = Reweigher(student, optimizer, teacher(), total_steps=10).step(x, LABELS)
+    outcome = Reweigher(student, optimizer, who, total_steps=10).step(x, LABELS)
+    return outcome, student.weight.detach() - before, alone
+
+
+def test_a_kept_sample_pulls_as_in_plain_training_and_the_others_do_not_move_the_student() -> None:
+    outcome, moved, alone = one_step(teacher())
+    assert sorted(set(outcome.weights.tolist())) == [0.0, 1 / 8]
+    torch.testing.assert_close(moved, -0.1 * alone / 8)
+
+
+def test_kept_samples_can_share_a_whole_step() -> None:
+    who = SelfPacedTeacher(start_share=0.0, full_at=1.0, per_class=True, normalise="sum")
+    outcome, moved, alone = one_step(who)
     assert sorted(set(outcome.weights.tolist())) == [0.0, 0.5]
-    assert outcome.loss == pytest.approx(outcome.losses[outcome.weights > 0].mean().item())
+    torch.testing.assert_close(moved, -0.1 * alone / 2)
 
 
 def test_classes_are_asked_for_where_there_are_none() -> None:

@@ -59,6 +59,7 @@ BUDGETS = {
     "l2t-loss": "looks back through 5 steps, its authors through 200",
     "mentornet-pd": "its mentor learns for 1000 steps, its authors' for 30,000",
     "mentornet-dd": "its mentor learns for 1000 steps, its authors' for 30,000",
+    "learning-to-reweight": "its authors let the student learn for 80,000 steps",
 }
 """Rows whose method runs on less than its authors give it; a table says so under itself."""
 

@@ -77,6 +77,9 @@ class SelfPacedConfig(OneMethod):
     per_class: bool = True
     """Easiest within each class of the batch, as RL4Data does, or within the batch."""
 
+    normalise: bool = False
+    """Kept samples share a whole step, however few they are, or each has its part of the batch."""
+
 
 class L2TDataConfig(OneMethod):
     """Learning to teach, data: a keep-or-drop policy, REINFORCE over whole student trainings."""

@@ -3,14 +3,17 @@ r"""Self-paced learning: the easy samples first (Kumar et al., 2010), as RL4Data
 $$w_k = 1[\operatorname{rank}_c(\ell_k) < n_c], \qquad n_c = 1 + \lfloor s\,(N_c - 1) \rfloor$$
 
 for the $N_c$ samples of class c in the batch: within each class the $n_c$ smallest losses are kept,
-and the share s grows linearly from `start_share` to 1 at `full_at` of the run. Kept samples share
-the step evenly (weights sum to 1).
+and the share s grows linearly from `start_share` to 1 at `full_at` of the run. The loss of a batch is
+$\sum_k w_k \ell_k / n$, Kumar's objective: a kept sample pulls as hard as in plain training, so few of
+them make a short step. (Weights that sum to 1 make full-sized steps on some ten samples early on;
+that was behind plain training even on clean labels. `normalise` brings it back.)
 
 Three deviations from RL4Data (`SPLUpdater`). It counts n in samples of the *batch* but applies it
 within a class, so that with ten classes everything is kept after a tenth of the run; here the
 schedule means the same share of a class as of a batch. `full_at` is 0.5: at 1 the hard samples came
 when a cosine schedule had no rate left for them, and training failed even on clean labels. And every
-batch is a step, as for all methods; there kept samples are gathered until a full batch is together.
+batch is a step, as for all methods; there kept samples are gathered until a full batch is together,
+which makes fewer and longer steps of the same sum.
 The paper gives no schedule.
 """
 
@@ -30,8 +33,11 @@ class SelfPacedTeacher(Teacher):
 
     judges_batch = True
 
-    def __init__(self, *, start_share: float, full_at: float, per_class: bool) -> None:
+    def __init__(
+        self, *, start_share: float, full_at: float, per_class: bool, normalise: str = "count"
+    ) -> None:
         super().__init__()
+        self.normalise = normalise
         self.start_share, self.full_at, self.per_class = start_share, full_at, per_class
 
     def forward(self, seen: Seen) -> Weights:
@@ -76,6 +82,9 @@ class SelfPaced(Method):
         """A teacher that follows its schedule and learns nothing."""
         c = self.config
         teacher = SelfPacedTeacher(
-            start_share=c.start_share, full_at=c.full_at, per_class=c.per_class
+            start_share=c.start_share,
+            full_at=c.full_at,
+            per_class=c.per_class,
+            normalise="sum" if c.normalise else "count",
         )
         return setting.reweigher(teacher)
