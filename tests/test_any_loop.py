@@ -439,6 +439,72 @@ def test_a_refused_batch_leaves_no_mark_on_running_statistics() -> None:
     assert not torch.equal(student[1].running_mean, kept["1.running_mean"])
 
 
+def test_nor_where_batch_norm_began_to_learn_with_that_batch() -> None:
+    student = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))
+    loop = held(
+        student, teacher=reweigh.InteractionTeacher(student, layer="3", num_classes=3), every=2
+    )
+    student.eval()
+    for _ in range(3):
+        loop.step(X, Y)
+    student.train()
+    with pytest.raises(DivergedError):
+        loop.step(X * float("nan"), Y)
+    assert torch.equal(student[1].running_mean, torch.zeros(8))
+
+
+def test_what_refused_passes_accumulated_is_not_in_the_next_step() -> None:
+    loop, fresh = held(accumulate=2, every=None), held(accumulate=2, every=None)
+    loop.loss(X, Y).backward()
+    with pytest.raises(DivergedError):
+        loop.loss(X * float("nan"), Y)
+    for one in (loop, fresh):
+        for _ in range(2):
+            one.loss(X, Y).backward()
+        one.optimizer.step()
+        one.after_step()
+    for p, other in zip(
+        loop.student.module.parameters(), fresh.student.module.parameters(), strict=True
+    ):
+        assert torch.equal(p, other)
+
+
+def test_a_student_that_a_gradient_spoilt_is_not_blamed_on_the_next_batch() -> None:
+    def rooted(student: nn.Module, batch) -> Tensor:
+        losses = F.cross_entropy(student(batch[0]), batch[1], reduction="none")
+        return losses + (losses - losses.detach()).sqrt()  # 0, but its slope is infinite
+
+    loop = held(per_sample_loss=rooted, every=None)
+    loop.step(X, Y)
+    with pytest.raises(DivergedError, match=r"parameter '0\.weight' is not finite"):
+        loop.step(X, Y)
+
+
+def test_a_layer_replaced_between_recorded_steps_ends_the_way_back() -> None:
+    found = []
+    for trajectory in ("kept", "snapshots"):
+        loop = held(every=None, through=2, trajectory=trajectory)
+        loop.step(X, Y)
+        loop.student.module[1] = nn.Softplus()
+        loop.step(X, Y)
+        found.append(loop.meta_gradient((X, Y)))
+    assert relative_error(*found) < 1e-5
+
+
+def test_maps_with_their_channels_last_are_pooled_by_position() -> None:
+    class Last(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.mix, self.fc = nn.Linear(4, 8), nn.Linear(8, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.fc(self.mix(x[:, None, None].expand(-1, 2, 5, -1))).mean((1, 2))
+
+    student = Last()
+    teacher = reweigh.InteractionTeacher(student, layer="fc", num_classes=3)
+    assert held(student, teacher=teacher).step(X, Y).weights.shape == (12,)
+
+
 def test_a_refused_batch_leaves_no_mark_on_what_the_teacher_noticed() -> None:
     class Watching(reweigh.InteractionTeacher):
         def __init__(self, student: nn.Module) -> None:

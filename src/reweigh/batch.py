@@ -36,7 +36,7 @@ def tensors(batch: Batch) -> Iterator[Tensor]:
 
 def rows_not_finite(batch: Batch, n: int) -> Tensor:
     """What is not finite among the inputs of each of n samples, else 0, (n,)."""
-    strange = torch.zeros(n)
+    strange = torch.zeros(n, device="cpu")
     for t in tensors(batch):
         if t.is_floating_point() and t.ndim > 0 and len(t) == n:
             rows = t.detach().reshape(n, -1)

@@ -20,9 +20,10 @@ class Figures:
     def of(cls, raw: Weights, losses: Losses) -> "Figures":
         """Of one pass."""
         exact = torch.promote_types(torch.promote_types(raw.dtype, losses.dtype), torch.float32)
-        w, ell = raw.detach(), losses.detach().to(exact)
-        parts = w.new_tensor(len(w)), w.sum(), w.square().sum(), ell.sum(), (w > 0).sum()
-        return cls(total(torch.stack([part.to(exact) for part in parts])))
+        w, ell = raw.detach().to(exact), losses.detach().to(exact)
+        n = torch.full((), len(w), dtype=exact, device=w.device)  # without waiting for a GPU
+        parts = n, w.sum(), w.square().sum(), ell.sum(), (w > 0).sum().to(exact)
+        return cls(total(torch.stack(parts)))
 
     @classmethod
     def together(cls, passes: Sequence["Figures"]) -> "Figures":

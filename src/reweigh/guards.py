@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reweigh.batch import rows_not_finite
-from reweigh.distributed.group import gathered_objects, rank, together, total
+from reweigh.distributed.group import any_of, gathered_objects, rank, together, total
 from reweigh.errors import DivergedError, NonFiniteSamples, UsageError
 from reweigh.seen import Seen
 from reweigh.typing import Batch, Losses, Weights
@@ -16,7 +16,9 @@ from reweigh.typing import Batch, Losses, Weights
 log = logging.getLogger("reweigh")
 
 
-def check_loss(own: Tensor, seen: Seen, weights: Weights | None, batch: Batch) -> Tensor:
+def check_loss(
+    own: Tensor, seen: Seen, weights: Weights | None, batch: Batch, student: nn.Module
+) -> Tensor:
     """Stop before the optimizer moves if the batch's loss is not finite; else the loss, ().
 
     The loss is that of the whole batch, so that all processes stop, and say the same. One scalar is
@@ -25,6 +27,7 @@ def check_loss(own: Tensor, seen: Seen, weights: Weights | None, batch: Batch) -
     loss = total(own.detach())
     if bool(torch.isfinite(loss)):
         return loss
+    _check_parameters(student)
     parts = ("inputs", _guilty(batch, seen.losses)), ("per-sample losses", seen.losses)
     for name, values in (*parts, ("weights", weights)):
         if values is not None:
@@ -32,6 +35,17 @@ def check_loss(own: Tensor, seen: Seen, weights: Weights | None, batch: Batch) -
                 if complaint is not None:
                     raise complaint
     raise DivergedError(f"the batch's loss is {float(loss)}: the student's objective overflowed")
+
+
+def _check_parameters(student: nn.Module) -> None:
+    """Say that the student was spoilt before, where it was: then the batch is not to blame."""
+    for name, p in student.named_parameters():
+        if not bool(torch.isfinite(p).all()):
+            raise DivergedError(
+                f"the student's parameter {name!r} is not finite since an earlier step, whose loss was "
+                "finite and whose gradient was not: lower the learning rate, clip the gradient, or look "
+                "for a square root or logarithm at 0 in the loss"
+            )
 
 
 def _guilty(batch: Batch, losses: Losses) -> Tensor:
@@ -76,6 +90,17 @@ def check_reaches_parameters(gradients: Sequence[Tensor | None]) -> None:
     """The same where the student's loss is differentiated by ω itself: some gradient must arrive."""
     if all(g is None for g in gradients):
         raise _no_graph()
+
+
+def check_same_weights(again: Weights, before: Weights) -> None:
+    """Refuse a teacher that weighs a recorded batch otherwise than when the student learned from it;
+    with accumulated passes, whose weights are raw, they may differ by a factor."""
+    off = (again - before).abs() > 0.01 * (before.abs() + before.abs().mean())
+    if any_of(bool((off & torch.isfinite(again)).any())):
+        raise UsageError(
+            "the teacher weighs a recorded batch otherwise than before, by statistics that it has "
+            "changed since: what forward() reads may change in notice_trusted() only"
+        )
 
 
 def _no_graph() -> UsageError:

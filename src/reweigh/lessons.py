@@ -19,7 +19,11 @@ from reweigh.errors import CheckpointError, UsageError
 from reweigh.guards import check_meta_gradient
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
-from reweigh.metagrad.repeatable import check_repeatable, check_teacher_repeats
+from reweigh.metagrad.repeatable import (
+    check_goes_through_module,
+    check_repeatable,
+    check_teacher_repeats,
+)
 from reweigh.metagrad.steps import Pass
 from reweigh.metagrad.window import pack, unpack
 from reweigh.moment import Moment, rng_unmoved
@@ -81,6 +85,8 @@ class Lessons:
             seen = self.student.peek(batch, self.clock.progress(), ids, moment)
             one = Pass(batch, moment, seen, self._first_weights(self.teacher, seen))
             check_repeatable(self.student, one)
+            self.engine.recorder.look_again()
+            check_goes_through_module(self.student, one, self.engine.recorder.names)
             looks_back = self.lookahead and self.optimizer is not None
             self.engine.prepare(one, second=looks_back)
             if self.every is not None:  # a malformed trusted batch is found now, not at step K

@@ -3,7 +3,7 @@ r"""One pass over a batch: the student looks, the teacher weighs, the loss is $\
 A pass that the teacher will go back over is recorded on the way.
 """
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -47,7 +47,8 @@ class Passes:
         if engine is not None and engine.trajectory == "kept":
             return self._kept(engine, batch, ids)
         one = self.forward(batch, ids)
-        with self.gradients.arriving() if self.step.complete else nullcontext():
+        arriving = self.gradients.arriving() if self.step.complete else nullcontext()
+        with self._kernels(engine), arriving:  # a checkpoint recomputes in the backward
             one.loss.backward(inputs=self._leaves() if self.lessons.deeper else None)
         return one
 
@@ -56,7 +57,7 @@ class Passes:
         engine = self.lessons.recording
         moment = engine.begin() if engine is not None else None
         # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
-        with engine.derivatives.kernels.first_order() if engine is not None else nullcontext():
+        with self._kernels(engine):
             seen = self.student.look(batch, self.clock.progress(), ids)
         one = self._weighed(seen)
         if engine is not None and moment is not None:
@@ -78,7 +79,7 @@ class Passes:
 
         While accumulating it is that of this pass alone, normalised by its own weights.
         """
-        loss = check_loss(one.loss, one.seen, one.weights, batch)
+        loss = check_loss(one.loss, one.seen, one.weights, batch, self.student.module)
         figures = self.step.weighed[-1]
         self.clock.passed(figures.mean_loss)
         return loss / figures.normaliser(self.step.normalise) if self.step.passes > 1 else loss
@@ -120,6 +121,9 @@ class Passes:
     def _as_pass(self, batch: Batch, moment: Moment, one: Weighed) -> Pass:
         weights = None if self.lessons.deeper else one.weights
         return Pass(batch, moment, one.seen.detached(), weights)
+
+    def _kernels(self, engine: Engine | None) -> AbstractContextManager[None]:
+        return engine.derivatives.kernels.first_order() if engine is not None else nullcontext()
 
     def _leaves(self) -> list[Tensor]:
         return [p for p in self.student.module.parameters() if p.requires_grad]

@@ -361,10 +361,13 @@ class Reweigher:
     @contextmanager
     def _or_abandon(self) -> Iterator[None]:
         """If a step fails, forget it, so that the loop may catch the error and go on."""
+        earlier = bool(self._open.weighed)
         try:
             yield
         except BaseException:
             self._abandon()
+            if earlier:  # what passes have accumulated that no longer count
+                self.optimizer.zero_grad(set_to_none=True)
             for buffers in self._written:
                 buffers.put_back()
             raise

@@ -15,6 +15,11 @@ def pool_channels(state: Tensor) -> Tensor:
     return state.flatten(2).mean(2) if state.ndim > 2 else state.clone()
 
 
+def pool_last(state: Tensor) -> Tensor:
+    """One vector per sample of (n, …, d): the mean over all positions, (n, d)."""
+    return state.flatten(1, -2).mean(1) if state.ndim > 2 else state.clone()
+
+
 def pool_positions(state: Tensor) -> Tensor:
     """One vector per sample of a sequence (n, t, d): the mean over t; maps of images as channels.
 

@@ -11,7 +11,7 @@ from reweigh.batch import as_numbers, check_losses, find_labels, find_trusted
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
-from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_positions
+from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_last, pool_positions
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss
 
 WRAPPERS = {
@@ -41,7 +41,7 @@ def refuse_wrappers(module: nn.Module) -> None:
                 "torch's SyncBatchNorm has no second derivative: give the student with plain batch "
                 "normalisation to reweigh.distributed.sync_batch_norm"
             )
-        if getattr(inner, "sparse", False) is True:
+        if isinstance(inner, nn.Embedding | nn.EmbeddingBag) and inner.sparse:
             raise UnsupportedError(
                 f"{type(inner).__name__}(sparse=True) gives sparse gradients, which have no second "
                 "derivative: build it with sparse=False"
@@ -191,8 +191,7 @@ def _reader(
                 f"layer {tap.layer!r} runs more than once in a forward pass, so which of its states "
                 "is meant is not clear: name a layer that runs once"
             )
-        reduce = tap.reduce or (pool_channels if _has_channels(layer) else pool_positions)
-        states[tap.key] = reduce(value)
+        states[tap.key] = (tap.reduce or _pooling(layer))(value)
 
     return read
 
@@ -222,7 +221,9 @@ def _placed(ids: Tensor | None, losses: Tensor) -> Tensor | None:
     return ids.to(losses.device)
 
 
-def _has_channels(layer: nn.Module) -> bool:
-    """Whether a layer's second dimension is its channels, as in convolutions and their norms."""
-    kinds = nn.modules.conv._ConvNd, nn.modules.batchnorm._BatchNorm, nn.GroupNorm
-    return isinstance(layer, kinds)
+def _pooling(layer: nn.Module) -> Callable[[Tensor], Tensor]:
+    """By where a layer has its features: second in convolutions and their norms, last in linear ones."""
+    second = nn.modules.conv._ConvNd, nn.modules.batchnorm._BatchNorm, nn.GroupNorm
+    if isinstance(layer, second):
+        return pool_channels
+    return pool_last if isinstance(layer, nn.Linear | nn.LayerNorm) else pool_positions

@@ -16,10 +16,14 @@ class WrittenBuffers:
         self._written: set[str] | None = None
         self._marks: dict[str, tuple[int, int]] = {}
         self._kept: dict[str, Tensor] = {}
+        self._modes: list[bool] = []
 
     @torch.no_grad()
     def keep(self) -> None:
-        """Before the first pass of a step."""
+        """Before the first pass of a step; in other modes, other buffers are written."""
+        modes = [m.training for m in self.module.modules()]
+        if modes != self._modes:
+            self._modes, self._written, self._marks = modes, None, {}
         now = dict(self.module.named_buffers())
         marks = {name: (id(b), 0 if b.is_inference() else b._version) for name, b in now.items()}
         if self._marks:

@@ -1,5 +1,7 @@
 """Under Lightning's trainer the same student and teacher come out as in a loop of one's own."""
 
+import copy
+import pickle
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 L = pytest.importorskip("lightning", reason="lightning is not installed")
 
-from reweigh.adapters.lightning import Reweighing  # noqa: E402
+from reweigh.adapters.lightning import Reweighing, WeightedLoss  # noqa: E402
 from reweigh.errors import UnsupportedError, UsageError  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the framework's own
@@ -122,6 +124,14 @@ def test_a_step_that_returns_its_own_loss_is_told(tmp_path: Path, monkeypatch, c
     monkeypatch.setattr(Module, "training_step", forgotten)
     trained(tmp_path)
     assert caplog.text.count("return self.weighted_loss") == 1
+
+
+def test_a_copy_of_the_module_in_training_does_not_copy_the_reweigher() -> None:
+    callback = Reweighing(None)
+    own = WeightedLoss(callback)
+    for copied in (copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
+        with pytest.raises(UsageError, match="this is a copy"):
+            copied(1)
 
 
 def test_a_part_that_is_not_there_is_answered_with_those_that_are() -> None:

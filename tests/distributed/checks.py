@@ -144,7 +144,11 @@ def training(steps: int = 9, norm: bool = False, **options: Any) -> dict[str, Te
         ids = own_part_of(torch.arange(N))
         outcome = held.step(x, y, ids=ids)
         told += [outcome.loss, outcome.figures.mean_loss, outcome.figures.effective_share]
-    return state(held) | {"told": torch.stack(told)}
+    forward = held.engine is not None and held.engine.derivatives.kernels.forward_mode
+    return state(held) | {
+        "told": torch.stack(told),
+        "forward mode": torch.tensor(float(forward), dtype=torch.float64),
+    }
 
 
 def outside(way: str) -> dict[str, Tensor]:

@@ -38,6 +38,43 @@ def test_a_loss_of_another_length():
         held(per_sample_loss=per_logit).step(*DATA.batches[0])
 
 
+@pytest.mark.parametrize("trajectory", ["kept", "snapshots", "finite"])
+def test_a_loss_that_reaches_parameters_past_the_student(trajectory):
+    """A list of parameters made before still holds the old ones where the student stands elsewhere."""
+    student = build("smooth")
+    captured = list(student.parameters())
+
+    def decayed(module, batch):
+        losses = F.cross_entropy(module(batch[0]), batch[1], reduction="none")
+        return losses + 0.1 * sum(p.square().sum() for p in captured)
+
+    with pytest.raises(UnsupportedError, match=r"reaches parameter '\w+\.weight' past the student"):
+        held(student, per_sample_loss=decayed, trajectory=trajectory).step(*DATA.batches[0])
+
+
+class Remembering(reweigh.Teacher):
+    """Weighs by a running mean of losses that moves with every batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.tensor(5.0, dtype=torch.float64))
+        self.register_buffer("mean", torch.zeros((), dtype=torch.float64))
+
+    def notice(self, seen):
+        self.mean = 0.5 * self.mean + seen.losses.mean()
+
+    def forward(self, seen):
+        return (self.slope * (seen.losses - self.mean)).sigmoid()
+
+
+def test_a_teacher_whose_statistics_moved_since_a_recorded_step():
+    one = held(teacher=Remembering(), through=2)
+    for batch in DATA.batches[:2]:
+        one.step(*batch)
+    with pytest.raises(UsageError, match="weighs a recorded batch otherwise than before"):
+        one.teach()
+
+
 def test_a_loss_that_is_no_tensor():
     with pytest.raises(UsageError, match="returned a float, but a tensor of 4 losses"):
         held(per_sample_loss=lambda s, b: 0.5).step(*DATA.batches[0])

@@ -13,6 +13,7 @@ A callback alone could not do it: it sees the loss only when it is one number al
 """
 
 import logging
+import weakref
 from typing import Any
 
 import lightning as L  # pyright: ignore[reportMissingImports] (a framework of the user's)
@@ -52,7 +53,7 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
     def on_train_start(self, trainer: Any, module: Any) -> None:
         """Build the reweigher; the trainer has its optimizer by now."""
         _refuse(trainer, module)
-        module.weighted_loss = self.loss
+        module.weighted_loss = WeightedLoss(self)
         self._passes = trainer.accumulate_grad_batches
         settings = {
             "trusted": self.trusted,
@@ -86,7 +87,11 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
 
     def on_train_end(self, trainer: Any, module: Any) -> None:
         """Nothing of ours stays on the module."""
-        del module.weighted_loss
+        vars(module).pop("weighted_loss", None)
+
+    def on_exception(self, trainer: Any, module: Any, exception: BaseException) -> None:
+        """Neither where training breaks off."""
+        vars(module).pop("weighted_loss", None)
 
     def state_dict(self) -> dict[str, Any]:
         """Of the reweigher, for the trainer's checkpoint, also inside an accumulated step.
@@ -105,6 +110,26 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
             own = ", ".join(name for name, _ in module.named_children())
             raise UsageError(f"the module has no part {self.student!r} to learn; it has {own}")
         return children[self.student]
+
+
+class WeightedLoss:
+    """What stands on the module during training: a copy of the module, an average of it, say, does
+    not copy the callback, the reweigher and the optimizer."""
+
+    def __init__(self, callback: Reweighing | None = None) -> None:
+        self._callback = (lambda: None) if callback is None else weakref.ref(callback)
+
+    def __call__(self, *batch: Any, ids: Tensor | None = None) -> Tensor:
+        callback = self._callback()
+        if callback is None:
+            raise UsageError("weighted_loss is that of the module in training, and this is a copy")
+        return callback.loss(*batch, ids=ids)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "WeightedLoss":
+        return WeightedLoss()
+
+    def __reduce__(self) -> tuple[type["WeightedLoss"], tuple[()]]:
+        return WeightedLoss, ()
 
 
 def _refuse(trainer: Any, module: Any) -> None:

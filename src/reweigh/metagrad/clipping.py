@@ -52,7 +52,7 @@ class Clip:
         inner = torch.stack([(gradient[k] * dG).sum() for k, dG in d_clipped.items()]).sum()
         bites = (c < 1).to(n.dtype)
         keep = bites * c + (1 - bites)
-        along = bites * c * inner / ((n + 1e-6) * n).clamp_min(1e-38)
+        along = bites * c * inner / ((n + 1e-6) * n).clamp_min(torch.finfo(n.dtype).tiny)
         return {k: keep * dG - along * gradient[k] for k, dG in d_clipped.items()}
 
 

@@ -66,6 +66,18 @@ class Derivatives:
         one.graph = self._graph_of(one, theta)
         return {k: d.detach() for k, d in one.graph.gradient.items()}
 
+    def first_gradient(self, one: Pass, theta: Params, weights: Tensor) -> Params:
+        """∂(weightsᵀℓ)/∂θ of what θ reaches, by an ordinary backward that leaves no graph."""
+        leaves = leaves_of(theta)
+        with (
+            one.moment.again(self.student.module),
+            self.student.at(leaves, one.moment.fresh_buffers()),
+            self.kernels.first_order(),
+        ):
+            # not autograd.grad, which reentrant checkpointing refuses
+            _weighted(self.student.losses(one.batch), weights).backward()
+        return {k: leaf.grad for k, leaf in leaves.items() if leaf.grad is not None}
+
     def pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
         """H u (if wanted) and s of a pass at θ; `keep` leaves a kept graph usable again."""
         one.check_batch()
@@ -103,6 +115,7 @@ class Derivatives:
         with (
             one.moment.again(self.student.module),
             self.student.at(graph.theta, one.moment.fresh_buffers()),
+            self.kernels.first_order(),  # of what a checkpoint recomputes
             arriving(graph.theta if want_theta else {}) as whole,
         ):
             found = torch.autograd.grad(
@@ -175,14 +188,7 @@ class FiniteDifferences(Derivatives):
     def gradient(self, one: Pass, theta: Params) -> Params:
         """g at θ by a first-order pass with whatever kernels are there."""
         assert one.weights is not None
-        leaves = leaves_of(theta)
-        with (
-            one.moment.again(self.student.module),
-            self.student.at(leaves, one.moment.fresh_buffers()),
-        ):
-            value = _weighted(self.student.losses(one.batch), one.weights)
-            g = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
-        return {k: d for k, d in zip(leaves, g, strict=True) if d is not None}
+        return self.first_gradient(one, theta, one.weights)
 
     @torch.no_grad()
     def _losses(self, one: Pass, theta: Params) -> Tensor:

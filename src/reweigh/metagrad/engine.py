@@ -70,6 +70,7 @@ class Engine:
         self.recorder = Recorder(student, optimizer, self.rule, clip)
         self.recursion = Recursion(self.derivatives, self.rule, clip)
         self.steps: list[Step] = []
+        self._modules = list(student.module.modules())
         self._outside = OutsideChecks()
         self._told_of_changes = False
         self.seen_trusted: Seen | None = None
@@ -109,8 +110,9 @@ class Engine:
         watched = self.recorder.watch_gradient  # a replay needs θ
         before = self.recorder.names
         self.recorder.begin(snapshot=self.trajectory != "reversal" or watched)
-        if self.recorder.names.keys() != before.keys():
-            self.steps = []
+        modules = list(self.student.module.modules())
+        if self.recorder.names.keys() != before.keys() or modules != self._modules:
+            self.steps, self._modules = [], modules
         return Moment.now(self.student.module)
 
     @contextmanager
@@ -131,7 +133,7 @@ class Engine:
             return
         if self.recorder.watch_gradient and self._outside.due(any_of(tells_apart(step))):
             check_replay(self.recursion, step, self.recorder.taken)
-        self.recorder.watch_gradient = False
+        self.recorder.watch_gradient, self.recorder.taken = False, {}
         self.steps = [*self.steps, step][-self.through :]
 
     def abandon(self) -> None:
@@ -198,7 +200,7 @@ class Engine:
         ):
             seen = self.student.look(batch, Progress(), loss=self.trusted_loss)
             check_trusted(seen.losses)
-            count = total(seen.losses.new_tensor(float(len(seen.losses))))
+            count = total(torch.full((), float(len(seen.losses)), device=seen.losses.device))
             with arriving(leaves) as whole:
                 found = torch.autograd.grad(
                     seen.losses.sum() / count,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from reweigh.metagrad.lean import LeanSecondOrder
+from reweigh.metagrad.lean import SecondOrder
 from reweigh.metagrad.lean.wanted import Wanted
 
 
@@ -21,11 +21,13 @@ class Kernels:
     """Recurrent layers without cuDNN, whose backward cannot be differentiated."""
     forward_mode: bool = True
     """Directional derivatives by dual numbers; else by a second backward."""
+    lean: bool = True
+    """Layers' second derivatives written out; stock ones can be recomputed and differentiated on."""
 
     @contextmanager
     def second_order(self, wanted: Wanted) -> Iterator[None]:
         """For passes whose graph is differentiated again, as far as `wanted` says."""
-        with self.first_order(), LeanSecondOrder(wanted):
+        with self.first_order(), SecondOrder(wanted, lean=self.lean):
             yield
 
     @contextmanager
@@ -43,5 +45,6 @@ class Kernels:
             "attention by the MATH kernel" if self.plain_attention else "",
             "recurrent layers without cuDNN" if self.plain_recurrence else "",
             "" if self.forward_mode else "directional derivatives by a second backward",
+            "" if self.lean else "torch's own second derivatives",
         ]
         return ", ".join(part for part in said if part) or "stock kernels"

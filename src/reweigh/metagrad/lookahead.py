@@ -56,7 +56,7 @@ class Lookahead:
             engine.trusted_gradient(self.trusted, self._moved(theta, one.graph.gradient))
         )
         slopes = engine.derivatives.pull(one, theta, u, want_theta=False, keep=False)
-        return summed_list(engine.recursion.through_teacher([one.seen], slopes.levers))
+        return summed_list(engine.recursion.through_teacher([one], slopes.levers))
 
     def _weighed_pass(self, theta: Params) -> Pass:
         """The batch under the present teacher's weights, with the graph of its gradient."""

@@ -1,7 +1,8 @@
 """Ask before training, on the first batch, whether every derivative that will be needed exists.
 
 Fused attention has no second derivative, cuDNN's recurrent layers neither, some backwards have no
-forward-mode rule. Found at step 20 this costs a user an evening; found here, it costs a few passes.
+forward-mode rule, and some losses another slope in forward mode than in backward mode. Found at
+step 20 this costs a user an evening, or is never found; found here, it costs a few passes.
 """
 
 import logging
@@ -10,7 +11,10 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import CheckpointError
 
+from reweigh.distributed.buckets import summed
+from reweigh.distributed.group import any_of, total
 from reweigh.errors import UnsupportedError
 from reweigh.metagrad.directional import Derivatives
 from reweigh.metagrad.kernels import Kernels
@@ -19,10 +23,14 @@ from reweigh.typing import Params
 
 log = logging.getLogger("reweigh")
 
-LADDER = (
-    Kernels(),
-    Kernels(plain_attention=True),
-    Kernels(plain_attention=True, plain_recurrence=True),
+LADDER = tuple(
+    replace(kernels, lean=lean)
+    for lean in (True, False)
+    for kernels in (
+        Kernels(),
+        Kernels(plain_attention=True),
+        Kernels(plain_attention=True, plain_recurrence=True),
+    )
 )
 
 
@@ -59,19 +67,54 @@ def _second_order(derivatives: Derivatives, one: Pass, theta: Params, u: Params)
 
 
 def _forward_mode(derivatives: Derivatives, one: Pass, theta: Params, u: Params) -> None:
-    """Try dual numbers; without a forward-mode rule, a second backward does the same."""
+    """Try dual numbers; where they fail or tell another slope, a second backward does the same."""
     first = derivatives.kernels
-    for kernels in LADDER[LADDER.index(first) :]:
+    for kernels in (k for k in LADDER[LADDER.index(first) :] if k.lean == first.lean):
         derivatives.kernels = kernels
         try:
-            derivatives.pull(one, theta, u, want_theta=False, keep=False)
-        except RuntimeError as error:
-            if not _is_missing_derivative(error):
-                raise
-        else:
+            differs = _slopes_differ(derivatives, one, theta)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError:  # of whatever kind: torch's rules of forward mode fail in many ways
+            continue
+        if not any_of(differs):
             return
+        break
     _second_order(derivatives, one, theta, u)
     derivatives.kernels = replace(derivatives.kernels, forward_mode=False)
+
+
+def _slopes_differ(derivatives: Derivatives, one: Pass, theta: Params) -> bool:
+    r"""Whether dual numbers give another $v^\top s$ than $u^\top g$, with g the gradient of $v^\top\ell$.
+
+    Dual numbers go through `no_grad`, past hooks and through a gradient taken inside the loss, all
+    of which the student's own backward heeds: its step is the one to be differentiated. v and u are
+    drawn; u leans on the gradient, so that neither side is near 0. Both sides are everybody's.
+    """
+    v = _drawn_like(one.seen.losses, 0).abs()  # (n,)
+    found = derivatives.first_gradient(one, theta, v)
+    g = summed({name: found.get(name, torch.zeros_like(t)) for name, t in theta.items()})
+    size = torch.nn.utils.get_total_norm(g.values())
+    width = size / sum(t.numel() for t in theta.values()) ** 0.5
+    u = {name: d + width.to(d) * _drawn_like(d, i) for i, (name, d) in enumerate(g.items(), 1)}
+    told = derivatives.pull(one, theta, u, want_theta=False, keep=False).levers[0]
+    by_dual = total((v * told).sum())
+    by_backward = sum((d * u[name]).sum() for name, d in g.items())
+    allowed = _allowed(one, theta) * size * torch.nn.utils.get_total_norm(u.values())
+    return bool((by_dual - by_backward).abs() > allowed)
+
+
+def _allowed(one: Pass, theta: Params) -> float:
+    """What rounding may make of two ways to the same number."""
+    if one.moment.is_coarse(theta.values()):
+        return 0.05
+    return 1e-6 if one.seen.losses.dtype == torch.float64 else 1e-3
+
+
+def _drawn_like(t: Tensor, seed: int) -> Tensor:
+    """Normal numbers of that shape, always the same ones, from a generator of its own."""
+    generator = torch.Generator(t.device).manual_seed(seed)
+    return torch.randn(t.shape, generator=generator, device=t.device, dtype=t.dtype)
 
 
 def _refuse_dead_ends(one: Pass) -> None:
@@ -85,26 +128,39 @@ def _refuse_dead_ends(one: Pass) -> None:
         if node is None or node in found:
             continue
         if node.name() == "torch::autograd::Error":
-            one.graph = None
-            raise UnsupportedError(
-                "the student uses an autograd function whose backward is marked "
-                "@once_differentiable, so it has no second derivative: write that backward in "
-                "differentiable operations, or choose trajectory='finite' (approximate)"
-            )
+            raise DeadEnd
         found.add(node)
         todo += [following for following, _ in node.next_functions]
 
 
 def _is_missing_derivative(error: RuntimeError) -> bool:
     """Whether torch says that an operation lacks a derivative, and not that something else broke."""
-    text = str(error)
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotImplementedError | CheckpointError | DeadEnd):
         return True
-    missing = r"not implemented|double backward|does not support|forward AD|Checkpointing is not"
-    return bool(re.search(missing, text))
+    missing = (
+        "not implemented|double backward|does not support|forward AD|Checkpointing is not"
+        "|setup_context"  # functorch transforms inside the student, and a function of ours
+    )
+    return bool(re.search(missing, str(error)))
+
+
+class DeadEnd(RuntimeError):
+    """A backward that ends the graph: marked @once_differentiable, by the student or by us."""
 
 
 def _refusal(failure: RuntimeError | None) -> UnsupportedError:
+    if isinstance(failure, DeadEnd):
+        return UnsupportedError(
+            "the student uses an autograd function whose backward is marked @once_differentiable, so "
+            "it has no second derivative: write that backward in differentiable operations, or choose "
+            "trajectory='finite' (approximate)"
+        )
+    if isinstance(failure, CheckpointError):
+        return UnsupportedError(
+            "the student's gradient checkpointing does not do the same again inside a second "
+            "backward: leave it out, use through=1 with trajectory='snapshots', or choose "
+            "trajectory='finite' (approximate)"
+        )
     if "Checkpointing is not" in str(failure):
         return UnsupportedError(
             "the student uses gradient checkpointing that has no second derivative: call "

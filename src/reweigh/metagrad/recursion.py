@@ -17,13 +17,12 @@ import torch
 from torch import Tensor
 
 from reweigh.distributed.buckets import summed, summed_list
-from reweigh.guards import check_depends_on_parameters
+from reweigh.guards import check_depends_on_parameters, check_same_weights
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives
 from reweigh.metagrad.rules import Adjoint, Rule
-from reweigh.metagrad.steps import Step
+from reweigh.metagrad.steps import Pass, Step
 from reweigh.metagrad.trajectory import Recorded, Reversed
-from reweigh.seen import Seen
 from reweigh.teachers.base import normalised, weigh
 from reweigh.typing import Params
 
@@ -50,7 +49,7 @@ class Recursion:
         for t in reversed(range(len(steps))):
             levers = self._back_over(steps[t], points, d, want_theta=t > 0, keep=keep)
             if not self.derivatives.deeper:
-                levers = self.through_teacher([one.seen for one in steps[t].passes], levers)
+                levers = self.through_teacher(steps[t].passes, levers)
             total = [a + b for a, b in zip(total, levers, strict=True)] if total else levers
         return summed_list(total)
 
@@ -113,15 +112,18 @@ class Recursion:
         """G as the optimizer got it."""
         return g if g is None or self.clip is None else self.clip.clipped(g)
 
-    def through_teacher(self, seen: Sequence[Seen], slopes: Sequence[Tensor]) -> list[Tensor]:
+    def through_teacher(self, passes: Sequence[Pass], slopes: Sequence[Tensor]) -> list[Tensor]:
         r"""$\partial(\tilde w(\omega)^\top s)/\partial\omega$: a backward through the teacher only.
 
         Of this process's samples; the normaliser in w̃ is everybody's.
         """
         teacher = self.derivatives.teacher
-        w = torch.cat([weigh(teacher, one) for one in seen])  # (n,) of the whole batch
-        value = (normalised(w, teacher.normalise) * torch.cat(list(slopes)).to(w.dtype)).sum()
+        w = torch.cat([weigh(teacher, one.seen) for one in passes])  # (n,) of the whole batch
         check_depends_on_parameters(w)
+        used = normalised(w, teacher.normalise)
+        if len(passes) == 1 and passes[0].weights is not None:
+            check_same_weights(used.detach(), passes[0].weights)
+        value = (used * torch.cat(list(slopes)).to(w.dtype)).sum()
         omega = [p for p in teacher.parameters() if p.requires_grad]
         found = torch.autograd.grad(value, omega, allow_unused=True, materialize_grads=True)
         return list(found)

@@ -1,7 +1,7 @@
 """Does a pass that is done again give the same? Everything that goes back over steps rests on it."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from reweigh.distributed.group import any_of
 from reweigh.errors import UnsupportedError
-from reweigh.metagrad.steps import Pass
+from reweigh.metagrad.steps import Pass, leaves_of
 from reweigh.moment import rng_states
 from reweigh.student import Student
 
@@ -30,6 +30,24 @@ def check_repeatable(student: Student, one: Pass) -> None:
             "the student answers the same batch differently when it is asked twice: it has a random "
             "generator or a counter of its own, so that its steps could not be gone back over; keep "
             "such state in buffers, and draw with torch's default generator"
+        )
+
+
+def check_goes_through_module(student: Student, one: Pass, names: Mapping[Tensor, str]) -> None:
+    """Refuse a loss that reaches θ otherwise than through the module that it is given: where the
+    student stands at another θ, that part would stay behind, and its gradient be missing."""
+    leaves = leaves_of({name: p.detach() for p, name in names.items()})
+    with one.moment.again(student.module), student.at(leaves, one.moment.fresh_buffers()):
+        losses = student.losses(one.batch)
+    if not losses.requires_grad:
+        return
+    found = torch.autograd.grad(losses.sum(), list(names), allow_unused=True)
+    past = [name for name, d in zip(names.values(), found, strict=True) if d is not None]
+    if any_of(bool(past)):
+        raise UnsupportedError(
+            f"the loss reaches parameter {past[0] if past else ''!r} past the student, as by a list of "
+            "parameters that was made before: take parameters from the module that per_sample_loss is "
+            "given, and keep modules as submodules, not in lists"
         )
 
 

@@ -49,7 +49,11 @@ class Teacher(nn.Module):
         """Called once, before training, with the labels of the first batch, if it has any."""
 
     def notice(self, seen: Seen) -> None:
-        """Called once per training pass, before `forward`: for teachers that keep statistics."""
+        """Called once per training pass, before `forward`: for teachers that keep statistics.
+
+        Where the teacher learns by the meta-gradient, what `forward` reads may change in
+        `notice_trusted` only: steps are gone back over with the weights that they were taken with.
+        """
 
     def notice_trusted(self, seen: Seen) -> None:
         """Called after every update, or every K steps where nothing is learned, with what the
@@ -84,7 +88,8 @@ def objective(teacher: Teacher, seen: Seen) -> Tensor:
 
 def normalised(w: Weights, kind: str) -> Weights:
     """The weights of a batch as they multiply its losses, whatever process holds which of them."""
-    return w / divisor(total(w.new_tensor(float(len(w))) if kind == "count" else w.sum()))
+    n = torch.full((), len(w), dtype=w.dtype, device=w.device)
+    return w / divisor(total(n if kind == "count" else w.sum()))
 
 
 def learned_by(teacher: Teacher) -> list[nn.Parameter]:

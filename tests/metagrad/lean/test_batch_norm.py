@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from reweigh.metagrad.lean import LeanSecondOrder
+from reweigh.metagrad.lean import SecondOrder
 from reweigh.metagrad.lean.batch_norm import lean_batch_norm
 from reweigh.metagrad.lean.wanted import Wanted
 
@@ -49,7 +49,7 @@ def test_running_statistics_move_as_in_stock():
     x = torch.randn(6, 3, 2, 2)
     lean, stock = nn.BatchNorm2d(3, momentum=None), nn.BatchNorm2d(3, momentum=None)
     for _ in range(2):
-        with LeanSecondOrder(Wanted()):
+        with SecondOrder(Wanted()):
             ours = lean(x)
         torch.testing.assert_close(ours, stock(x))
     for name, buffer in stock.named_buffers():
@@ -59,7 +59,7 @@ def test_running_statistics_move_as_in_stock():
 def test_fixed_statistics_and_missing_affine_parts_are_stock():
     x = torch.randn(6, 3)
     for layer in (nn.BatchNorm1d(3).eval(), nn.BatchNorm1d(3, affine=False)):
-        with LeanSecondOrder(Wanted()):
+        with SecondOrder(Wanted()):
             ours = layer(x)
         assert "_BatchNorm" not in type(ours.grad_fn).__name__
         torch.testing.assert_close(ours, layer(x))
@@ -69,7 +69,7 @@ def test_one_value_per_channel_is_refused_as_in_stock():
     layer = nn.BatchNorm1d(3)
     with (
         pytest.raises(ValueError, match="more than 1 value per channel"),
-        LeanSecondOrder(Wanted()),
+        SecondOrder(Wanted()),
     ):
         layer(torch.randn(1, 3))
     assert torch.isfinite(layer.running_var).all()
@@ -77,7 +77,7 @@ def test_one_value_per_channel_is_refused_as_in_stock():
 
 def test_half_precision_inputs_are_stock():
     layer = nn.BatchNorm2d(3)
-    with LeanSecondOrder(Wanted()):
+    with SecondOrder(Wanted()):
         y = layer(torch.randn(2, 3, 4, 4).bfloat16())
     assert y.dtype == torch.bfloat16
     assert "_BatchNorm" not in type(y.grad_fn).__name__
@@ -87,7 +87,7 @@ def test_pruning_to_the_weights_changes_no_slope():
     x, weight, bias = leaves((4, 3, 2, 3))
     levers = torch.rand(4, dtype=torch.float64, requires_grad=True)
     wanted = Wanted()
-    with LeanSecondOrder(wanted):
+    with SecondOrder(wanted):
         h = F.batch_norm(x.detach(), None, None, weight, bias, training=True).tanh()
         losses = F.batch_norm(h, None, None, bias, weight, training=True).sin().sum((1, 2, 3))
     g = torch.autograd.grad((levers * losses).sum(), [weight, bias], create_graph=True)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reweigh.metagrad.lean import LeanSecondOrder
+from reweigh.metagrad.lean import SecondOrder
 from reweigh.metagrad.lean.convolution import lean_convolution
 from reweigh.metagrad.lean.wanted import Wanted
 
@@ -64,7 +64,7 @@ def test_gradcheck(dims):
 
 def test_one_sample_without_a_batch_dimension_falls_through():
     x, w, b, _ = parts(2, {})
-    with LeanSecondOrder(Wanted()):
+    with SecondOrder(Wanted()):
         y = torch.conv2d(x[0], w, b)
     assert y.shape == (4, 3, 3)
     torch.testing.assert_close(y, torch.conv2d(x[0], w, b))
@@ -74,7 +74,7 @@ def test_one_sample_without_a_batch_dimension_falls_through():
 def test_the_mode_reaches_modules_and_ends(inside):
     layer = torch.nn.Conv2d(2, 3, 3)
     x = torch.randn(1, 2, 4, 4)
-    with LeanSecondOrder(Wanted()):
+    with SecondOrder(Wanted()):
         y = layer(x) if inside else None
     y = layer(x) if y is None else y
     names = {type(f).__name__ for f, _ in [(y.grad_fn, 0), *y.grad_fn.next_functions]}
@@ -83,7 +83,7 @@ def test_the_mode_reaches_modules_and_ends(inside):
 
 def test_autocast_keeps_the_stock_kernel_and_its_type():
     x, w = torch.randn(2, 2, 5, 5), torch.randn(3, 2, 3, 3, requires_grad=True)
-    with torch.autocast("cpu", torch.bfloat16), LeanSecondOrder(Wanted()):
+    with torch.autocast("cpu", torch.bfloat16), SecondOrder(Wanted()):
         y = torch.conv2d(x, w)
     assert y.dtype == torch.bfloat16
 
@@ -92,7 +92,7 @@ def test_pruning_to_the_weights_changes_no_slope():
     x, w, b, _ = parts(2, {})
     levers = torch.rand(2, dtype=torch.float64, requires_grad=True)
     wanted = Wanted()
-    with LeanSecondOrder(wanted):
+    with SecondOrder(wanted):
         losses = (
             torch.conv2d(torch.conv2d(x.detach(), w, b).tanh(), w.repeat(1, 2, 1, 1))
             .sin()
