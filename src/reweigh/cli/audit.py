@@ -73,11 +73,11 @@ def audit(
 
     from reweigh import signals
     from reweigh.audit.run import audit_run
-    from reweigh.audit.table import write_table
+    from reweigh.audit.table import COLUMNS, write_table
     from reweigh.data.table_file import check_place
 
     path = out or run / "audit.csv"
-    check_place(path)
+    check_place(path, COLUMNS)
     with signals.listening():
         found = audit_run(run)
         write_table(found, path)

@@ -2,7 +2,8 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,7 +23,7 @@ Columns = Callable[[slice], dict[str, NDArray[Any]]]
 
 def write_columns(columns: Columns, size: int, path: Path) -> None:
     """Write one row a sample to a `.csv` or `.parquet` file, whole or not at all."""
-    check_place(path)
+    check_place(path, tuple(columns(slice(0, 0))))
     signals.check()
     try:
         with replacing(path) as beside:
@@ -31,12 +32,45 @@ def write_columns(columns: Columns, size: int, path: Path) -> None:
         raise UsageError(f"Cannot write {path}: {error.strerror or error}.") from error
 
 
-def check_place(path: Path) -> None:
-    """Refuse what could not be written, before the work is done."""
+def check_place(path: Path, names: Sequence[str] = ()) -> None:
+    """Refuse what could not be written, before the work is done.
+
+    With the `names` of the columns, a file that is there is renewed if it has just these; another one,
+    somebody's data or notes on an audit, stays.
+    """
     if path.suffix.lower() not in _WRITERS:
         raise UsageError(f"--out is {path}; expected a name that ends in .csv or .parquet.")
     if not path.parent.is_dir():
         raise UsageError(f"--out is {path}; there is no folder {path.parent}.")
+    if names and path.exists() and (held := _names_in(path)) != list(names):
+        other = [name for name in held if name not in names] or held
+        raise UsageError(
+            f"{path} exists and is no table of this kind (it has {', '.join(other[:3]) or 'no columns'}), "
+            "so it stays; choose another --out, or move it."
+        )
+
+
+def _names_in(path: Path) -> list[str]:
+    """The columns of a table on disk; none where it is not one."""
+    if path.suffix.lower() != ".csv":
+        return _names_in_parquet(path)
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            return next(csv.reader(file), [])
+    except (OSError, csv.Error):
+        return []
+
+
+def _names_in_parquet(path: Path) -> list[str]:
+    if find_spec("pyarrow") is None:
+        return []
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(path).names)
+    except (OSError, pa.ArrowException):
+        return []
 
 
 def plain(text: str) -> str:

@@ -28,7 +28,7 @@ class SecondOrder(TorchFunctionMode):
     def __init__(self, wanted: Wanted, *, lean: bool = True) -> None:
         super().__init__()
         self._replaced: dict[Callable[..., Any], Callable[..., Any]] = {
-            torch._weight_norm: _weight_norm
+            torch._weight_norm: _weight_norm  # pyright: ignore[reportPrivateImportUsage]
         }
         cheap: dict[Callable[..., Any], Callable[..., Any]] = {
             F.batch_norm: lean_batch_norm(wanted),
