@@ -126,6 +126,14 @@ def check_classes(labels: Tensor, num_classes: int | None = None) -> Tensor:
     return labels.long()
 
 
+def refuse_empty(batch: Batch) -> int:
+    """The number of samples, if there are any."""
+    n = batch_length(batch)
+    if not n:
+        raise UsageError("the batch is empty: leave it out, or give the loader drop_last=True")
+    return n
+
+
 def refuse_strange(labels: Tensor, num_classes: int) -> None:
     """Refuse a class that does not exist; on a GPU this waits for the labels."""
     low, high = int(labels.min()), int(labels.max())
@@ -175,9 +183,7 @@ def _a_tensor(answer: Any, way_out: str) -> Tensor:
 
 def check_losses(losses: object, batch: Batch) -> Losses:
     """Refuse a loss that is reduced, or of which no part of the batch has the length."""
-    n = batch_length(batch)
-    if not n:
-        raise UsageError("the batch is empty: leave it out, or give the loader drop_last=True")
+    n = refuse_empty(batch)
     if not isinstance(losses, Tensor):
         raise UsageError(
             f"per_sample_loss returned a {type(losses).__name__}, but a tensor of {n} losses, "

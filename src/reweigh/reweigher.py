@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.arguments import check_counts, check_gradients_on, check_lookahead, check_parts
-from reweigh.batch import cross_entropy, find_labels
+from reweigh.batch import cross_entropy, find_labels, refuse_empty
 from reweigh.clock import Clock
 from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import any_of, same_as_first
@@ -179,6 +179,7 @@ class Reweigher:
     def _begin(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every pass: what is due before the student moves."""
         self._open.check_room()
+        refuse_empty(batch)
         self.lessons.prepare(batch, ids)
         if not self._open.weighed:
             self.lessons.look_ahead(batch, ids)

@@ -55,6 +55,14 @@ def test_a_long_tail_among_balanced_trusted_samples_is_cautioned_of(
     assert not any("common classes" in word for word in audit_run(run).cautions)
 
 
+def test_a_student_that_hardly_learned_is_cautioned_of(run: Path) -> None:
+    few, wrong = audit_run(run).cautions[-2:]
+    assert "the teacher learns only" in few
+    assert "train for 21 epochs or more" in few
+    assert "itself gets" in wrong
+    assert few in (run / "log.txt").read_text()
+
+
 def test_data_that_changed_is_refused(run: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     config = (copy / "config.toml").read_text()

@@ -44,7 +44,7 @@ def home(tmp_path_factory) -> Path:
 
 def test_cautions_stand_on_the_page_and_in_the_summary(home: Path) -> None:
     made = read_report([home])
-    (words,) = made.audit.summary()["cautions"]
+    words, *_ = made.audit.summary()["cautions"]
     assert "test set was split off the given labels" in words
     assert "<strong>Caution:</strong> the test set was split off" in render(made)
 

@@ -58,6 +58,15 @@ def test_the_shared_settings_are_printed() -> None:
     assert 'noise = "flip:0.4"' in compare("--noise", "flip:0.4", "--print-config")
 
 
+def test_for_programs_too() -> None:
+    text = compare(
+        "--methods", "uniform,focal-2", "--noise", "flip:0.4", "--print-config", "--json"
+    )
+    told = json.loads(text)
+    assert told["data"]["noise"] == "flip:0.4"
+    assert told["rows"]["focal-2"] == {"name": "focal", "gamma": 2.0}
+
+
 def test_rows_for_programs_are_one_object(tmp_path: Path) -> None:
     rows = ["--methods", "uniform,perfect-weights", "--seeds", "2", "--json", "--out"]
     command = ["compare", *SMALL, *rows, str(tmp_path / "table")]

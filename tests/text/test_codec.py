@@ -47,3 +47,10 @@ def test_a_symbol_is_in_a_vocabulary_once():
         Vocabulary([*SPECIALS, "a", "a"])
     with pytest.raises(DataError, match="does not start with"):
         Vocabulary(json.loads('["a"]'))
+
+
+def test_marks_of_ours_that_stand_in_the_text_end_no_sentence():
+    vocabulary = Vocabulary.of(["a", "b"])
+    numbers = vocabulary.encode(["a", "</s>", "<pad>", "<s>", "<MASK>", "b"])
+    assert numbers == [5, UNKNOWN, UNKNOWN, UNKNOWN, MASK, 6]
+    assert vocabulary.decode(numbers)[-1] == "b"

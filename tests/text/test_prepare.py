@@ -130,6 +130,17 @@ def test_few_copies_leave_training_and_many_are_an_error(tmp_path):
         prepare(spec(folder))
 
 
+def test_repeats_in_ones_own_text_are_dropped_and_not_refused(tmp_path):
+    """Parts that were cut off here nobody can mend; and checked pairs come from this very text."""
+    path = tmp_path / "all.tsv"
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in [*PAIRS, *PAIRS[:150]]) + "\n")
+    assert prepare(spec(path)).record["dropped"]["copies_of_held_out"] > 5
+    folder = write_folder(tmp_path / "checked", train=TRAIN, trusted=TRAIN[:40], test=TEST)
+    problem = prepare(spec(folder))
+    assert len(problem.trusted) == 40
+    assert problem.record["counts"]["train"] == len(TRAIN) - 40
+
+
 def test_one_table_is_enough(tmp_path):
     path = tmp_path / "all.tsv"
     path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))

@@ -47,6 +47,8 @@ def test_little_is_padding():
 
 
 def test_a_pair_that_fits_nowhere():
-    with pytest.raises(UsageError, match=r"has 30 tokens and a batch takes 12; raise max_tokens"):
+    with pytest.raises(
+        UsageError, match=r"has 30 tokens and a batch takes 12; raise training.max_tokens"
+    ):
         token_batches(corpus(), 12, 0, 0)
     assert max(len(b) for b in in_order(corpus(), 12)) >= 1

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from reweigh.config import RunConfig, to_toml
-from reweigh.errors import DataError
+from reweigh.errors import UsageError
 from reweigh.training.reading_tables import read_tables
 
 
@@ -139,8 +139,8 @@ def test_whatever_stands_in_a_reason_is_shown_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_finished_runs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no finished run"):
+    with pytest.raises(UsageError, match="holds no finished run"):
         read_tables(tmp_path)
     put(tmp_path, "uniform_s0_a", "failed")
-    with pytest.raises(DataError, match="holds no finished run"):
+    with pytest.raises(UsageError, match="holds no finished run"):
         read_tables(tmp_path)

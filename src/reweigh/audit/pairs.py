@@ -122,11 +122,11 @@ def _refuse_changed(folder: Path, config: TranslationConfig, problem: Translatio
 
 @torch.no_grad()
 def pair_losses(task: Translation) -> NDArray[np.float32]:
-    """Mean token loss of every training pair, (n,), in evaluation mode."""
+    """Mean token loss −log p of every training pair, not smoothed, (n,), in evaluation mode."""
     task.student.eval()
     losses = np.empty(task.size, np.float32)
     for positions in in_order(task.train, task.config.training.max_tokens):
         signals.check()
         batch = task.batch(positions, 0)
-        losses[positions.numpy()] = task.per_sample_loss(task.student, batch).float().cpu().numpy()
+        losses[positions.numpy()] = task.losses(task.student, batch, 0.0).float().cpu().numpy()
     return losses

@@ -1,7 +1,7 @@
 """The audit of a finished run: its weights, its student and its data, read from its folder."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import DataError, UsageError
 from reweigh.methods import AnyProblem, method_for
+from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
+from reweigh.training.run_folder import read_record
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.base import fingerprint
 from reweigh.training.weight_store import WeightStore
@@ -28,6 +30,8 @@ from reweigh.training.whereabouts import with_data_found
 
 UNEVEN = 10
 """Classes that are this much more frequent than others, by what the trusted samples say. Our choice."""
+MUCH_WRONG = 0.25
+"""A student that gets more of the trusted samples wrong is no judge of labels. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,21 @@ def audit_run(folder: Path) -> Audit:
     signals.check()
     _refuse_changed(folder, config, problem)
     seen = look(config, problem, folder / "best.safetensors")
-    return judge(problem, weights_of(folder, config, problem), seen)
+    found = judge(problem, weights_of(folder, config, problem), seen)
+    said = dict.fromkeys((*found.cautions, *_of_the_run(folder)))
+    return replace(found, cautions=tuple(said))
+
+
+def _of_the_run(folder: Path) -> Iterator[str]:
+    """What casts doubt on the student that judges: it hardly learned, or does not know the classes."""
+    result = read_record(folder / RESULT)
+    yield from result.get("cautions", ())
+    wrong = result.get("trusted_error_last", 0.0)
+    if wrong > MUCH_WRONG:
+        yield (
+            f"the student itself gets {wrong:.0%} of the trusted samples wrong, so that what it says of "
+            "labels, and how many are wrong, is worth little: train longer, or a better student"
+        )
 
 
 def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:

@@ -43,7 +43,7 @@ def compare(
     cluster: options.Cluster = None,
     device: options.Device = None,
     threads: options.Threads = None,
-    out: options.Out = None,
+    out: options.TableOut = None,
     print_config: options.PrintConfig = False,
     dry_run: options.DryRun = False,
     as_json: options.Json = False,
@@ -90,7 +90,7 @@ def compare(
             f"[method] of {config} is not used: rows have settings of their own ([rows.NAME])."
         )
     if print_config:
-        screen.show(asked.explained())
+        screen.show_json(asked.plain()) if as_json else screen.show(asked.explained())
         return
 
     from reweigh.methods.own import check_own

@@ -76,6 +76,10 @@ Out = Annotated[
     Path | None,
     typer.Option(help="Folder to make; never overwritten.", rich_help_panel=_HOW),
 ]
+TableOut = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the runs; finished ones there are kept.", rich_help_panel=_HOW),
+]
 Jobs = Annotated[
     int,
     typer.Option(

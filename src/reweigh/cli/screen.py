@@ -66,7 +66,8 @@ def report_unexpected(
     home = screen.folder if screen.folder and screen.folder.is_dir() else Path()
     log = home / "error.log"
     try:
-        log.write_text(text, encoding="utf-8")
+        with log.open("a", encoding="utf-8") as file:  # of the working folder, it may be somebody's
+            file.write(text)
     except OSError:
         sys.stderr.write(text)
         return

@@ -45,7 +45,7 @@ def translate(
 
     how = Beam(beam, length_penalty)
     model = Interpreter(run, last=last, device=device, threads=threads)
-    raw = sys.stdin.buffer.read()
+    raw = sys.stdin.buffer.read() if sys.stdin is not None else b""
     if not raw:
         raise DataError("there is nothing to translate: give sentences on standard input.")
     lines = lines_of(raw, "standard input")

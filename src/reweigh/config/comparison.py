@@ -10,7 +10,7 @@ from reweigh.config.methods import MethodConfig
 from reweigh.config.reading import check, named, read_tree
 from reweigh.config.rows import explain_rows, own_rows
 from reweigh.config.settings import Settings
-from reweigh.config.writing import explain
+from reweigh.config.writing import explain, plain_values
 from reweigh.errors import UsageError
 
 
@@ -34,6 +34,11 @@ class Comparison:
             for name, method in self.rows.items()
             for i in range(seeds)
         ]
+
+    def plain(self) -> dict[str, Any]:
+        """All settings as plain values; every row under `rows`, as in a settings file."""
+        base = {k: v for k, v in plain_values(self.base).items() if k != "method"}
+        return base | {"rows": {name: plain_values(row) for name, row in self.rows.items()}}
 
     def explained(self) -> str:
         """All settings as TOML with their meaning."""

@@ -112,8 +112,8 @@ class TranslationTraining(OptimiserConfig):
     max_tokens: int = Field(default=4096, ge=1, le=10_000_000)
     """Padded tokens of a step on its longer side; the pairs in it decide its length."""
 
-    optimizer: Literal["sgd", "adam", "adamw"] = "adam"
-    """The student's optimiser."""
+    optimizer: Literal["sgd", "adam", "adamw"] = "adamw"
+    """The student's optimiser; what fairseq calls adam has its decay decoupled, as adamw."""
 
     lr: float = Field(default=5e-4, gt=0, le=100)
     """Learning rate before the schedule."""

@@ -18,7 +18,7 @@ GAPS = ("na", "n/a", "null", "none", "?", "-")
 """What stands for an empty cell where all others are numbers."""
 ROLES = ("split", "trusted")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
-_TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
+_TRUE, _FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no", "nan", ""}
 
 
 def repeated(texts: NDArray[np.str_]) -> str | None:
@@ -51,12 +51,12 @@ class Columns:
         return list(self.values)
 
     def texts(self, name: str) -> NDArray[np.str_]:
-        """A column as text."""
-        return self.values[name].astype(np.str_)
+        """A column as text, without blanks around it: 'pro' and 'pro ' are one."""
+        return np.char.strip(self.values[name].astype(np.str_))
 
     def labels(self, name: str) -> NDArray[np.str_]:
         """The label column as text, without gaps."""
-        texts = np.char.strip(self.texts(name))
+        texts = self.texts(name)
         empty = np.flatnonzero((texts == "") | _is_nan(self.values[name]))
         if len(empty):
             raise DataError(
@@ -188,7 +188,11 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
             rows = [row for row in csv.reader(file, strict=True) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise DataError(f"{path} cannot be read as CSV ({problem}).") from None
-    header, body = (rows[0], rows[1:]) if rows else ([], [])
+    header, body = ([name.strip() for name in rows[0]], rows[1:]) if rows else ([], [])
+    if len(header) == 1 and (found := next((c for c in ";\t|" if c in header[0]), None)):
+        raise DataError(
+            f"{path} looks separated by {found!r}: its header is {header[0]!r}; save it with commas."
+        )
     if len(set(header)) != len(header):
         raise DataError(f"{path} has two columns of one name in its header: {', '.join(header)}.")
     for number, row in enumerate(body, start=1):

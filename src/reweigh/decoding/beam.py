@@ -7,6 +7,7 @@ Sentences that are done leave the batch. Equal scores go to the beginning of hig
 to the word of lower number, so that the answer depends on nothing else.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -33,6 +34,8 @@ class Beam:
     def __post_init__(self) -> None:
         if self.beam < 1:
             raise UsageError(f"the beam must be at least 1, got {self.beam}")
+        if not math.isfinite(self.length_penalty):
+            raise UsageError(f"the length penalty must be a number, got {self.length_penalty}")
         if self.longest[0] < 0 or self.longest[1] < 1:
             raise UsageError(f"longest should be (a, b) with a >= 0 and b >= 1, got {self.longest}")
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reweigh.config.methods import trains_on_trusted
 from reweigh.report.colours import colour, symbol
 from reweigh.report.runs import CEILINGS, Run
 from reweigh.report.words import on_chart, on_chart_apart
@@ -18,6 +19,7 @@ _CURVES = {
     "effective_share": ("Effective share", "Share of a batch that weighs in; 1: all alike."),
 }
 """By the name of the figure in a run's metrics."""
+_TRAINED_ON = " Methods that train on them as well fit them: no measure of new samples."
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,12 @@ def methods_chart(rows: Sequence[dict[str, Any]], measure: Measure) -> Chart:
 def curve_charts(runs: Sequence[Run]) -> list[Chart]:
     """How good on the trusted set, training loss and effective share by epoch, one line a run."""
     known = {key for run in runs for row in run.metrics for key in row}
-    return [_curve(runs, key, *words) for key, words in _CURVES.items() if key in known]
+    seen = any(trains_on_trusted(run.method) for run in runs)
+    return [
+        _curve(runs, key, title, caption + (_TRAINED_ON if seen and "trusted" in key else ""))
+        for key, (title, caption) in _CURVES.items()
+        if key in known
+    ]
 
 
 def _curve(runs: Sequence[Run], key: str, title: str, caption: str) -> Chart:

@@ -60,15 +60,22 @@ def split(texts: Texts, form: TextForm, limits: Limits, *, given: bool) -> Split
     if not tests:
         tests["test"], train = train.cut(_share_of(train), generator(0, "test split"))
     valid, train = _valid(texts, form, train, limits)
+    tested = given and bool(texts.tests)  # what was cut off here, nobody else can mend
     for name, test in tests.items():
-        valid = without_copies(valid, test, ("valid", name), given)
+        valid = without_copies(valid, test, ("valid", name), tested and texts.valid is not None)
     trusted, valid = _trusted(texts, form, valid, limits)
     for name, test in tests.items():
-        trusted = without_copies(trusted, test, ("trusted", name), given)
+        own = tested and texts.trusted is not None
+        trusted = without_copies(trusted, test, ("trusted", name), own)
     valid = without_copies(valid, trusted, ("valid", "trusted"), given=False)
     before = len(train)
-    for name, part in {**tests, "trusted": trusted, "valid": valid}.items():
-        train = without_copies(train, part, ("train", name), given)
+    for name, test in tests.items():
+        train = without_copies(train, test, ("train", name), tested)
+    for name, part in {
+        "trusted": trusted,
+        "valid": valid,
+    }.items():  # checked pairs of this very text
+        train = without_copies(train, part, ("train", name), given=False)
     dropped["copies_of_held_out"] = before - len(train)
     parts = Split(train, trusted, valid, tests, dropped)
     _check_left(parts)

@@ -55,7 +55,7 @@ def read_two(source: Path, target: Path) -> Pairs:
 
 def read_tsv(path: Path) -> Pairs:
     """The pairs of one file: source, tab, target."""
-    rows = [line.split("\t") for line in read_lines(path)]
+    rows = [line.split("\t") if line.strip() else ["", ""] for line in read_lines(path)]
     for number, row in enumerate(rows, 1):
         if len(row) != 2:
             raise DataError(
@@ -88,9 +88,10 @@ def lines_of(raw: bytes, name: str) -> list[str]:
         lines = raw.decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as problem:
         number = raw.count(b"\n", 0, problem.start) + 1
+        kind = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin1"
         raise DataError(
             f"{name}, line {number}, is not UTF-8 text (byte 0x{raw[problem.start]:02x}); "
-            f"convert it, as in `iconv -f latin1 -t utf-8`."
+            f"convert it, as in `iconv -f {kind} -t utf-8`."
         ) from None
     for number, line in enumerate(lines, 1):
         if len(line) > _MOST_WORDS and (words := len(line.split())) > _MOST_WORDS:

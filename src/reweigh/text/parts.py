@@ -2,9 +2,9 @@
 
 Two pairs are copies if both their sides have the same words. Copies leave the part that is held out
 less: a test pair leaves the trusted pairs, either leaves the training pairs. Short sentences
-("thank you .") repeat in all honest text, so a few copies are dropped and counted; where the user
-gave the parts and more than a tenth of one occurs in another, the files were cut wrongly, and that
-is an error.
+("thank you .") repeat in all honest text, so copies are dropped and counted; where the user gave a
+test set and more than a tenth of it occurs in another part, the files were cut wrongly, and that is
+an error.
 """
 
 from collections.abc import Sequence

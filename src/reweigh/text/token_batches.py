@@ -26,8 +26,9 @@ def token_batches(corpus: Corpus, max_tokens: int, seed: int, number: int) -> li
     if len(corpus) and longest[-1] > max_tokens:
         worst = int(corpus.ids[order[-1]])
         raise UsageError(
-            f"The pair of line {worst + 1} has {longest[-1]} tokens and a batch takes {max_tokens}; "
-            f"raise max_tokens or lower max_length."
+            f"The pair of line {worst + 1} of its file has {longest[-1]} tokens and a batch takes "
+            f"{max_tokens}; raise training.max_tokens, or lower data.max_length (which training pairs "
+            "keep to; shorten trusted ones)."
         )
     rng = generator(seed, f"token batches {number}")
     mixed = order[np.lexsort((rng.random(len(order)), longest))]  # shuffled among equal lengths

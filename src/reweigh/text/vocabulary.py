@@ -36,8 +36,12 @@ class Vocabulary:
         return len(self.symbols)
 
     def encode(self, pieces: Iterable[str]) -> list[int]:
-        """The numbers of pieces; those that training never saw are `<unk>`."""
-        return [self._number.get(piece, UNKNOWN) for piece in pieces]
+        """The numbers of pieces; those that training never saw are `<unk>`.
+
+        So is a `</s>` that stands in the text itself: only we may end a sentence, begin or pad it.
+        """
+        numbers = (self._number.get(piece, UNKNOWN) for piece in pieces)
+        return [UNKNOWN if number in (PAD, BEGIN, END) else number for number in numbers]
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
         """The pieces up to the end of the sentence, padding and begin marks left out."""

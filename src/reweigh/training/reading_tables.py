@@ -12,7 +12,7 @@ from typing import Any
 from reweigh.config.differences import differences, told_apart
 from reweigh.config.lineup import LINEUP, PRETRAINED
 from reweigh.config.writing import defining, row_in
-from reweigh.errors import DataError
+from reweigh.errors import UsageError
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import is_done, read_record
@@ -47,7 +47,7 @@ def read_tables(folder: Path) -> list[Comparison]:
     """The tables of what is finished in a folder, and what is missing from them."""
     runs = [_read(file.parent) for file in sorted(folder.glob("*/status.json"))]
     if not any(run.done and run.settings for run in runs):
-        raise DataError(_nothing_in(folder))
+        raise UsageError(_nothing_in(folder))
     groups = _on_the_same_terms([run for run in runs if run.settings])
     words = differences([group[0].terms for group in groups])
     lost = {run.home.name: "no config.toml" for run in runs if not run.settings}

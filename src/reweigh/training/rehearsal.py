@@ -60,7 +60,7 @@ def rehearse(config: Settings) -> Rehearsal:
     return Rehearsal(
         method=config.method.name,
         samples=shop.task.counts(),
-        cautions=problem.cautions,
+        cautions=(*problem.cautions, *run.of_length(shop)),
         parameters=sum(p.numel() for p in shop.student.parameters()),
         steps=shop.steps,
         seconds_per_step=seconds,

@@ -1,6 +1,7 @@
 """One run, from settings to a folder with a trained student, its metrics and its sample weights."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
 from reweigh.training.run_folder import RunFolder, read_record, read_status
+from reweigh.training.schedules import INVERSE_SQRT
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
@@ -157,7 +159,10 @@ def _train(
         method.prepare(trials)
     shop = Workshop(config, problem, method, start)
     weighs = shop.reweigher.teacher is not None
-    _note_few_lessons(shop, progress)
+    cautions = [*problem.cautions, *of_length(shop)]
+    for word in cautions[len(problem.cautions) :]:
+        home.log(f"caution: {word}")
+        progress.note(f"caution: {word}")
     kind = SharedWeights if together() else WeightStore
     store = kind(home.weights, shop.task.size) if weighs else None
 
@@ -171,7 +176,7 @@ def _train(
     loop = Loop(shop, store, progress, tell, keeper.save, home.log)
     keeper.restore(loop)
     loop.run()
-    result = _result(config, problem, home, loop, trials.seconds, code)
+    result = _result(config, problem, home, loop, trials.seconds, code, cautions)
     if rank() == 0:
         write_atomically(home.path / RESULT, json.dumps(result.kept(), indent=2) + "\n")
     return result
@@ -184,6 +189,7 @@ def _result(
     loop: Loop,
     spent: float,
     code: str,
+    cautions: list[str],
 ) -> RunResult:
     """The test set is looked at here, once for the last epoch and once for the best by trusted."""
     shop, task, student = loop.shop, loop.shop.task, loop.shop.student
@@ -208,7 +214,7 @@ def _result(
         "parameters": sum(p.numel() for p in student.parameters()),
         "fingerprint": fingerprint(problem),
         "code": code,
-        "cautions": list(problem.cautions),
+        "cautions": cautions,
     }
     return task.result(common, last, task.score(), trusted)
 
@@ -233,14 +239,33 @@ def _save(state: dict[str, Any], path: Path) -> None:
     write_atomically(path, packed(state))
 
 
-def _note_few_lessons(shop: Workshop, progress: Progress) -> None:
-    """A teacher that hardly learns may be worse than none (see README, Limits)."""
+def of_length(shop: Workshop) -> list[str]:
+    """What a run is too short for."""
+    return [*_few_lessons(shop), *_long_warmup(shop)]
+
+
+def _long_warmup(shop: Workshop) -> list[str]:
+    name = shop.config.training.schedule
+    warmup = int(name.removeprefix(INVERSE_SQRT)) if name.startswith(INVERSE_SQRT) else 0
+    if warmup < shop.steps:
+        return []
+    return [
+        f"the run has {shop.steps} steps and its warm-up {warmup}, so that the rate never gets to "
+        f"training.lr: lower the number in training.schedule = {name!r}, or train longer"
+    ]
+
+
+def _few_lessons(shop: Workshop) -> list[str]:
+    """A teacher that hardly learns may be worse than none (see README): how to let it learn."""
     lessons = shop.reweigher.lessons
     if lessons.engine is None or lessons.every is None:
-        return
+        return []
     updates = shop.steps // lessons.every
-    if updates < FEW_LESSONS:
-        progress.note(
-            f"caution: the teacher learns only {updates} times in {shop.steps} steps; with more epochs, "
-            "or a smaller method.every, it learns more"
-        )
+    if updates >= FEW_LESSONS:
+        return []
+    epochs = math.ceil(FEW_LESSONS * lessons.every * shop.epochs / shop.steps)
+    return [
+        f"the teacher learns only {'once' if updates == 1 else f'{updates} times'} in {shop.steps} steps, "
+        f"and below {FEW_LESSONS} it may be worse than none: train for {epochs} epochs or more, or with a "
+        "smaller method.every"
+    ]

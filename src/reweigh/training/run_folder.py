@@ -150,7 +150,8 @@ class RunFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, UsageError | DataError) and self._holds_nothing():
+        refused = isinstance(error, UsageError | DataError | CheckpointError)
+        if refused and not isinstance(error, UnwritableError) and self._holds_nothing():
             self.close()
             shutil.rmtree(self.path, ignore_errors=True)
             return

@@ -42,8 +42,12 @@ def load_student(student: nn.Module, weights: Path) -> None:
     except (OSError, safetensors.SafetensorError) as error:
         raise CheckpointError(f"{weights} cannot be read as safetensors ({error}).") from None
     own = {name: value.shape for name, value in student.state_dict().items()}
-    if {name: value.shape for name, value in state.items()} != own:
+    held = {name: value.shape for name, value in state.items()}
+    if held != own:
+        name = next(n for n in (*own, *held) if own.get(n) != held.get(n))
+        wanted, met = (tuple(of[name]) if name in of else "none" for of in (own, held))
         raise CheckpointError(
-            f"{weights} does not fit the student that the settings describe; was either changed?"
+            f"{weights} does not fit the student that the settings describe ({name}: {met} there, {wanted} "
+            "here); was either changed?"
         )
     student.load_state_dict(state)

@@ -51,6 +51,22 @@ def test_a_trusted_column_and_an_own_label_column(tmp_path):
     assert not set(source.trusted.ids) & {*source.train.ids, *source.test.ids}
 
 
+def test_blanks_around_names_and_cells_and_trusted_as_pandas_writes_it(tmp_path):
+    rows = [[a, c, y, "1.0" if i < 6 else ""] for i, (a, c, y) in enumerate(people())]
+    tidy = load(write(tmp_path, "age,colour,label,trusted", rows))
+    padded = [[f" {a}", f"{c} " if i % 3 else c, y, t] for i, (a, c, y, t) in enumerate(rows)]
+    odd = load(write(tmp_path, "age, colour, label,trusted ", padded))
+    assert odd.trusted.ids.tolist() == [0, 1, 2, 3, 4, 5]
+    np.testing.assert_array_equal(odd.train.inputs, tidy.train.inputs)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_another_separator_is_named(mark, tmp_path):
+    path = write(tmp_path, f"age{mark}label", [["1;2"]])
+    with pytest.raises(DataError, match=f"looks separated by {mark!r}".replace("\\", r"\\")):
+        load(path)
+
+
 def test_a_constant_column_is_zero_not_nan(tmp_path):
     source = load(write(tmp_path, "c,age,label", [[5, *row[::2]] for row in people()]))
     assert (source.train.inputs[:, 0] == 0).all()

@@ -110,9 +110,12 @@ class Translation(Task):
 
     def per_sample_loss(self, student: nn.Module, batch: Batch) -> Tensor:
         """Label-smoothed mean token loss of each pair, (n,)."""
+        return self.losses(student, batch, self.config.training.label_smoothing)
+
+    def losses(self, student: nn.Module, batch: Batch, smoothing: float) -> Tensor:
+        """The same at another smoothing, (n,)."""
         with self._precision():
             logits = student(batch)  # (n, T, V)
-        smoothing = self.config.training.label_smoothing
         return label_smoothed_losses(logits.float(), batch["target_out"], smoothing)
 
     def _precision(self) -> torch.autocast:
