@@ -21,23 +21,13 @@ class SettingsCommand(TyperCommand):
 
 
 def _refuse_setting(option: str, value: str) -> None:
-    key = _key_of(option.removeprefix("--").replace("-", "_"))
+    from reweigh.config import RunConfig, TranslationConfig
+    from reweigh.config.complaints import full_key
+
+    name = option.removeprefix("--").replace("-", "_")
+    key = full_key(name, (RunConfig, TranslationConfig))
     if key is not None:
         raise UsageError(
             f"There is no option {option}; settings are given as --set {key}={value} "
             f"(--print-config shows them all)."
         )
-
-
-def _key_of(name: str) -> str | None:
-    """The full name of the setting; one of the run itself comes before one of a section."""
-    from reweigh.config import RunConfig, TranslationConfig
-    from reweigh.config.section import Section
-
-    for kind in (RunConfig, TranslationConfig):
-        if name in kind.model_fields and not isinstance(kind.model_fields[name].default, Section):
-            return name
-        for section, field in kind.model_fields.items():
-            if name in getattr(field.annotation, "model_fields", ()):
-                return f"{section}.{name}"
-    return None

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,6 +11,7 @@ from pydantic_core import ErrorDetails
 from reweigh.config.methods import METHODS, OwnConfig
 from reweigh.config.section import Section, allowed_range, meaning, subsection
 from reweigh.config.settings import TASKS
+from reweigh.nearest import nearest
 
 _LONGEST = 60  # characters of a value that are shown
 _FREE = {"student.options": "integers", "method.options": "a list of such"}
@@ -53,15 +53,17 @@ def _sentence(
 ) -> str:
     kind, name = detail["type"], key.rpartition(".")[2]
     if key == "task":
-        return f"task = {_show(detail['input'])}{_nearest(str(detail['input']), TASKS)}"
+        return f"task = {_show(detail['input'])}{nearest(str(detail['input']), TASKS)}"
     if key == "rows":
         return "rows are for reweigh compare alone: leave them out here"
     if kind == "extra_forbidden":
-        return f"unknown key {key}{_nearest(name, parent.model_fields if parent else ())}"
+        full = full_key(name, [parent]) if parent and key == name else None
+        near = f"; did you mean {full}?" if full else None
+        return f"unknown key {key}{near or nearest(name, parent.model_fields if parent else ())}"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         met = detail["input"].get("name") if isinstance(detail["input"], dict) else None
         own = (
-            "" if (near := _nearest(str(met), METHODS)).endswith("?") else ", and your module:Class"
+            "" if (near := nearest(str(met), METHODS)).endswith("?") else ", and your module:Class"
         )
         return f"{key}.name = {_show(met)}{near}{own}"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
@@ -89,10 +91,15 @@ def _expectation(detail: ErrorDetails, field: FieldInfo | None) -> str:
     return f"{text} (allowed: {limits})" if limits else text
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(names)}"
+def full_key(name: str, kinds: Iterable[type[Section]]) -> str | None:
+    """The full name of a setting; one of the run itself comes before one of a section."""
+    for kind in kinds:
+        if name in kind.model_fields and not isinstance(kind.model_fields[name].default, Section):
+            return name
+        for section, field in kind.model_fields.items():
+            if name in getattr(field.annotation, "model_fields", ()):
+                return f"{section}.{name}"
+    return None
 
 
 def _show(value: Any) -> str:

@@ -1,7 +1,6 @@
 """The rows of a comparison: methods by name, and the variants that tables show side by side."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from reweigh.config import methods
@@ -11,6 +10,7 @@ from reweigh.config.settings import Settings
 from reweigh.config.translation import OF_PAIRS, TranslationConfig
 from reweigh.config.writing import run_id
 from reweigh.errors import UsageError
+from reweigh.nearest import nearest
 
 PAPER: dict[str, Any] = {"every": 20, "through": 2, "trusted_share": 0, "teacher_lr": 0.01}
 """What the paper says of its own method; the teacher's rate is ours."""
@@ -86,8 +86,7 @@ def _row(name: str, task: str, known: Sequence[str]) -> MethodConfig:
     if ":" in name:
         return check({"task": task, "method": {"name": name}}, "--methods").method
     if name not in LINEUP:
-        near = get_close_matches(name, known, n=3, cutoff=0.4) or known
-        raise UsageError(f"No method {name!r} to compare; did you mean {' or '.join(near)}?")
+        raise UsageError(f"No method {name!r} to compare{nearest(name, known)}")
     if task == "translation" and (why := LINEUP[name].not_for_pairs):
         raise UsageError(f"The method {name} cannot weigh sentence pairs: {why}.")
     return lineup_of(task)[name]

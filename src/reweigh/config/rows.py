@@ -11,7 +11,6 @@ options.gamma = 2.0
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import tomli_w
@@ -21,6 +20,7 @@ from reweigh.config.methods import MethodConfig
 from reweigh.config.reading import check
 from reweigh.config.writing import explained_table, plain_values
 from reweigh.errors import UsageError
+from reweigh.nearest import nearest
 
 
 def own_rows(tables: Any, task: str, source: str) -> dict[str, MethodConfig]:
@@ -57,8 +57,7 @@ def _complaint(name: str, table: Any) -> str | None:
         return 'needs either name = "METHOD" or like = "ROW", and the settings to change.'
     like = table.get("like", "deep")
     if like not in list(LINEUP):
-        near = get_close_matches(str(like), LINEUP, n=3, cutoff=0.4) or list(LINEUP)
-        return f"is like {like!r}, which is no row of the lineup; did you mean {' or '.join(near)}?"
+        return f"is like {like!r}, which is no row of the lineup{nearest(str(like), LINEUP)}"
     return None
 
 

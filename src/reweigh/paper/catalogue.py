@@ -1,8 +1,7 @@
 """All recipes by name."""
 
-from difflib import get_close_matches
-
 from reweigh.errors import UsageError
+from reweigh.nearest import nearest
 from reweigh.paper import ablations, noise, table1, transfer, translation, weights
 from reweigh.paper.cell import Recipe
 
@@ -23,6 +22,5 @@ RECIPES: dict[str, Recipe] = {
 def find(name: str) -> Recipe:
     """The recipe of that name."""
     if name not in RECIPES:
-        near = get_close_matches(name, RECIPES, n=2, cutoff=0.4) or list(RECIPES)
-        raise UsageError(f"No recipe {name!r}; did you mean {' or '.join(near)}?")
+        raise UsageError(f"No recipe {name!r}{nearest(name, RECIPES)}")
     return RECIPES[name]

@@ -14,7 +14,6 @@ epochs, `paper-uniform` would otherwise lose its second drop, at 14.25.
     inverse-sqrt:W  min((t + 1) / W, √(W / (t + 1))): W steps of warm-up, whatever the run's length
 """
 
-import difflib
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -22,6 +21,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from reweigh.errors import UsageError
+from reweigh.nearest import nearest
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -107,8 +107,7 @@ def parse(name: str) -> Fall:
         return _tenth_after(_marks(name))
     if name in PAPER_MARKS:
         return _tenth_after(PAPER_MARKS[name])
-    near = difflib.get_close_matches(name, NAMES, n=2) or NAMES
-    raise UsageError(f"there is no schedule {name!r}; did you mean {', '.join(near)}?")
+    raise UsageError(f"there is no schedule {name!r}{nearest(name, NAMES)}")
 
 
 def _tenth_after(marks: tuple[Fraction, ...]) -> Fall:
