@@ -469,6 +469,14 @@ def test_what_refused_passes_accumulated_is_not_in_the_next_step() -> None:
         assert torch.equal(p, other)
 
 
+def test_the_teacher_learns_through_an_accumulated_step_that_ended_early() -> None:
+    early, alone = held(accumulate=2, every=None, through=1), held(every=None, through=1)
+    early.step(X, Y)
+    early.flush()
+    alone.step(X, Y)
+    assert relative_error(early.meta_gradient((X, Y)), alone.meta_gradient((X, Y))) < 1e-5
+
+
 def test_a_student_that_a_gradient_spoilt_is_not_blamed_on_the_next_batch() -> None:
     def rooted(student: nn.Module, batch) -> Tensor:
         losses = F.cross_entropy(student(batch[0]), batch[1], reduction="none")

@@ -93,8 +93,7 @@ def check_reaches_parameters(gradients: Sequence[Tensor | None]) -> None:
 
 
 def check_same_weights(again: Weights, before: Weights) -> None:
-    """Refuse a teacher that weighs a recorded batch otherwise than when the student learned from it;
-    with accumulated passes, whose weights are raw, they may differ by a factor."""
+    """Refuse a teacher that weighs a recorded batch otherwise than when the student learned from it."""
     off = (again - before).abs() > 0.01 * (before.abs() + before.abs().mean())
     if any_of(bool((off & torch.isfinite(again)).any())):
         raise UsageError(

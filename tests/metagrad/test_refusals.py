@@ -67,10 +67,12 @@ class Remembering(reweigh.Teacher):
         return (self.slope * (seen.losses - self.mean)).sigmoid()
 
 
-def test_a_teacher_whose_statistics_moved_since_a_recorded_step():
-    one = held(teacher=Remembering(), through=2)
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_teacher_whose_statistics_moved_since_a_recorded_step(accumulate):
+    one = held(teacher=Remembering(), through=2, accumulate=accumulate)
     for batch in DATA.batches[:2]:
         one.step(*batch)
+        one.flush()
     with pytest.raises(UsageError, match="weighs a recorded batch otherwise than before"):
         one.teach()
 

@@ -49,7 +49,7 @@ class Recursion:
         for t in reversed(range(len(steps))):
             levers = self._back_over(steps[t], points, d, want_theta=t > 0, keep=keep)
             if not self.derivatives.deeper:
-                levers = self.through_teacher(steps[t].passes, levers)
+                levers = self.through_teacher(steps[t].passes, levers, steps[t].scale)
             total = [a + b for a, b in zip(total, levers, strict=True)] if total else levers
         return summed_list(total)
 
@@ -112,7 +112,9 @@ class Recursion:
         """G as the optimizer got it."""
         return g if g is None or self.clip is None else self.clip.clipped(g)
 
-    def through_teacher(self, passes: Sequence[Pass], slopes: Sequence[Tensor]) -> list[Tensor]:
+    def through_teacher(
+        self, passes: Sequence[Pass], slopes: Sequence[Tensor], scale: Tensor | float = 1.0
+    ) -> list[Tensor]:
         r"""$\partial(\tilde w(\omega)^\top s)/\partial\omega$: a backward through the teacher only.
 
         Of this process's samples; the normaliser in w̃ is everybody's.
@@ -121,8 +123,8 @@ class Recursion:
         w = torch.cat([weigh(teacher, one.seen) for one in passes])  # (n,) of the whole batch
         check_depends_on_parameters(w)
         used = normalised(w, teacher.normalise)
-        if len(passes) == 1 and passes[0].weights is not None:
-            check_same_weights(used.detach(), passes[0].weights)
+        before = [one.weights for one in passes if one.weights is not None]
+        check_same_weights(used.detach(), scale * torch.cat(before))
         value = (used * torch.cat(list(slopes)).to(w.dtype)).sum()
         omega = [p for p in teacher.parameters() if p.requires_grad]
         found = torch.autograd.grad(value, omega, allow_unused=True, materialize_grads=True)
