@@ -31,7 +31,8 @@ def own_part(page: str) -> str:
 
 def test_the_answer_comes_first_and_beside_the_baselines() -> None:
     assert headline(report()) == (
-        "deep gets 5.5 ± 0.7 % of the test samples wrong; plain training 25.0 %; "
+        "Trained with deep (reweighed, the default), the model gets 5.5 ± 0.7 % of the test samples wrong; "
+        "plain training 25.0 %; "
         "the trusted samples alone 20.0 %."
     )
 
@@ -148,7 +149,9 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
             return {"worst": [worst | {"weight": None, "loss": 3.0}]}
 
     translated = Report(runs, runs[1], None, pairs=Audited())
-    assert headline(translated) == "deep reaches a BLEU of 33.0; plain training 30.0."
+    assert headline(translated) == (
+        "Trained with deep (reweighed, the default), the model reaches a BLEU of 33.0; plain training 30.0."
+    )
     assert [row["method"] for row in translated.rows] == ["deep", "uniform"]
     assert foremost(runs) is runs[1]
     page = render(translated)

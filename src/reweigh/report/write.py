@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.html"
 SIDES = ("source", "target")
+KNOWN_AS = {"deep": "reweighed, the default", "uniform": "plain training"}
 BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
 MARK = '<meta name="generator" content="reweigh report">'
 
@@ -207,10 +208,11 @@ def headline(report: Report) -> str:
     rows = {row["method"]: row for row in report.rows}
     measure, own = report.measure, report.main.row
     value = measure.text(rows[own]["last"])
-    text = measure.sentence.format(who=shown(own), how_much=value)
+    who = shown(own) + (f" ({words})" if (words := KNOWN_AS.get(own)) else "")
+    text = measure.sentence.format(who=who, how_much=value)
     others = [
         f"{words} {measure.text(rows[name]['last'])}"
         for name, words in BASELINES.items()
         if name in rows and name != own
     ]
-    return "; ".join([text, *others]) + "."
+    return "; ".join([text[0].upper() + text[1:], *others]) + "."

@@ -49,12 +49,12 @@ ERROR, BLEU = MEASURES = (
     Measure(
         name="test error", unit="%", scale=100, lower_is_better=True,
         last="test_error_last", best="test_error_best_by_trusted", trusted="trusted_error_last",
-        sentence="{who} gets {how_much} of the test samples wrong",
+        sentence="trained with {who}, the model gets {how_much} of the test samples wrong",
     ),
     Measure(
         name="BLEU", unit="", scale=1, lower_is_better=False,
         last="bleu_last", best="bleu_best_by_trusted", trusted="trusted_loss_last",
-        sentence="{who} reaches a BLEU of {how_much}",
+        sentence="trained with {who}, the model reaches a BLEU of {how_much}",
     ),
 )  # fmt: skip
 
