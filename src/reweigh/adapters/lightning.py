@@ -91,7 +91,7 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
 
     def on_exception(self, trainer: Any, module: Any, exception: BaseException) -> None:
         """Neither where training breaks off."""
-        vars(module).pop("weighted_loss", None)
+        self.on_train_end(trainer, module)
 
     def state_dict(self) -> dict[str, Any]:
         """Of the reweigher, for the trainer's checkpoint, also inside an accumulated step.

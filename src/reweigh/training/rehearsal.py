@@ -11,6 +11,7 @@ from reweigh.config import Settings
 from reweigh.methods import method_for
 from reweigh.training import run
 from reweigh.training.loop import Loop
+from reweigh.training.short_runs import of_length
 from reweigh.training.start import starting_point
 from reweigh.training.workshop import Workshop
 
@@ -60,7 +61,7 @@ def rehearse(config: Settings) -> Rehearsal:
     return Rehearsal(
         method=config.method.name,
         samples=shop.task.counts(),
-        cautions=(*problem.cautions, *run.of_length(shop)),
+        cautions=(*problem.cautions, *of_length(shop)),
         parameters=sum(p.numel() for p in shop.student.parameters()),
         steps=shop.steps,
         seconds_per_step=seconds,

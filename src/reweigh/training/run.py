@@ -1,7 +1,6 @@
 """One run, from settings to a folder with a trained student, its metrics and its sample weights."""
 
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +26,8 @@ from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
 from reweigh.training.run_folder import RunFolder, read_record, read_status
-from reweigh.training.schedules import INVERSE_SQRT
 from reweigh.training.shared_weights import SharedWeights
+from reweigh.training.short_runs import of_length
 from reweigh.training.start import starting_point
 from reweigh.training.tasks import kind_of, prepared
 from reweigh.training.tasks.base import fingerprint
@@ -36,9 +35,6 @@ from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.whereabouts import with_data_found, with_origins_found
 from reweigh.training.workshop import Workshop, choose_device
-
-FEW_LESSONS = 50
-"""Updates of the teacher below which a run says so. Our choice."""
 
 
 def train(
@@ -146,9 +142,7 @@ def _train(
     if rank() == 0:
         kind_of(config).describe(problem, method.problem(problem), home.path)
     home.log(json.dumps(problem.record))
-    for word in problem.cautions:
-        home.log(f"caution: {word}")
-        progress.note(f"caution: {word}")
+    _tell_cautions(problem.cautions, home, progress)
     start = starting_point(config, home.path)
     trials = Trials(config, problem, method, progress, start)
     code = code_of(config)
@@ -159,10 +153,8 @@ def _train(
         method.prepare(trials)
     shop = Workshop(config, problem, method, start)
     weighs = shop.reweigher.teacher is not None
-    cautions = [*problem.cautions, *of_length(shop)]
-    for word in cautions[len(problem.cautions) :]:
-        home.log(f"caution: {word}")
-        progress.note(f"caution: {word}")
+    short = of_length(shop)
+    _tell_cautions(short, home, progress)
     kind = SharedWeights if together() else WeightStore
     store = kind(home.weights, shop.task.size) if weighs else None
 
@@ -176,10 +168,16 @@ def _train(
     loop = Loop(shop, store, progress, tell, keeper.save, home.log)
     keeper.restore(loop)
     loop.run()
-    result = _result(config, problem, home, loop, trials.seconds, code, cautions)
+    result = _result(config, problem, home, loop, trials.seconds, code, [*problem.cautions, *short])
     if rank() == 0:
         write_atomically(home.path / RESULT, json.dumps(result.kept(), indent=2) + "\n")
     return result
+
+
+def _tell_cautions(words: Sequence[str], home: RunFolder, progress: Progress) -> None:
+    for word in words:
+        home.log(f"caution: {word}")
+        progress.note(f"caution: {word}")
 
 
 def _result(
@@ -237,35 +235,3 @@ def _save(state: dict[str, Any], path: Path) -> None:
     if rank() > 0:
         return
     write_atomically(path, packed(state))
-
-
-def of_length(shop: Workshop) -> list[str]:
-    """What a run is too short for."""
-    return [*_few_lessons(shop), *_long_warmup(shop)]
-
-
-def _long_warmup(shop: Workshop) -> list[str]:
-    name = shop.config.training.schedule
-    warmup = int(name.removeprefix(INVERSE_SQRT)) if name.startswith(INVERSE_SQRT) else 0
-    if warmup < shop.steps:
-        return []
-    return [
-        f"the run has {shop.steps} steps and its warm-up {warmup}, so that the rate never gets to "
-        f"training.lr: lower the number in training.schedule = {name!r}, or train longer"
-    ]
-
-
-def _few_lessons(shop: Workshop) -> list[str]:
-    """A teacher that hardly learns may be worse than none (see README): how to let it learn."""
-    lessons = shop.reweigher.lessons
-    if lessons.engine is None or lessons.every is None:
-        return []
-    updates = shop.steps // lessons.every
-    if updates >= FEW_LESSONS:
-        return []
-    epochs = math.ceil(FEW_LESSONS * lessons.every * shop.epochs / shop.steps)
-    return [
-        f"the teacher learns only {'once' if updates == 1 else f'{updates} times'} in {shop.steps} steps, "
-        f"and below {FEW_LESSONS} it may be worse than none: train for {epochs} epochs or more, or with a "
-        "smaller method.every"
-    ]

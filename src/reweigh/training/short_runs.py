@@ -1,0 +1,41 @@
+"""What a run is too short for, in words that say how long would do."""
+
+import math
+
+from reweigh.training.schedules import INVERSE_SQRT
+from reweigh.training.workshop import Workshop
+
+FEW_LESSONS = 50
+"""Updates of the teacher below which a run says so. Our choice."""
+
+
+def of_length(shop: Workshop) -> list[str]:
+    """What a run is too short for."""
+    return [*_few_lessons(shop), *_long_warmup(shop)]
+
+
+def _long_warmup(shop: Workshop) -> list[str]:
+    name = shop.config.training.schedule
+    warmup = int(name.removeprefix(INVERSE_SQRT)) if name.startswith(INVERSE_SQRT) else 0
+    if warmup < shop.steps:
+        return []
+    return [
+        f"the run has {shop.steps} steps and its warm-up {warmup}, so that the rate never gets to "
+        f"training.lr: lower the number in training.schedule = {name!r}, or train longer"
+    ]
+
+
+def _few_lessons(shop: Workshop) -> list[str]:
+    """A teacher that hardly learns may be worse than none (see README): how to let it learn."""
+    lessons = shop.reweigher.lessons
+    if lessons.engine is None or lessons.every is None:
+        return []
+    updates = shop.steps // lessons.every
+    if updates >= FEW_LESSONS:
+        return []
+    epochs = math.ceil(FEW_LESSONS * lessons.every * shop.epochs / shop.steps)
+    return [
+        f"the teacher learns only {'once' if updates == 1 else f'{updates} times'} in {shop.steps} steps, "
+        f"and below {FEW_LESSONS} it may be worse than none: train for {epochs} epochs or more, or with a "
+        "smaller method.every"
+    ]
