@@ -3,15 +3,13 @@
 And what its batches cost: reading 128 images of 32×32, with crops and mirrors.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from typing import TypedDict
 
 import numpy as np
 import torch
 from rich.table import Table
-from torch import nn
-from torch.optim import Optimizer
 
 from reweigh.bench.clock import cpu_seconds, one_thread
 from reweigh.bench.subjects import Labelled, Subject, per_sample_loss
@@ -32,7 +30,7 @@ class Row(TypedDict):
     times_plain: float
 
 
-def measure(models: Sequence[str], rounds: int) -> Iterator[Row]:
+def measure(models: Sequence[str], rounds: int, *, bf16: bool = False) -> Iterator[Row]:
     """Rows per model: uniform weights, a teacher that learns at K=20, B=2, and reading the images.
 
     A round is K steps of each. Uniform steps are compared by the median over all steps, training
@@ -40,20 +38,21 @@ def measure(models: Sequence[str], rounds: int) -> Iterator[Row]:
     """
     with one_thread():
         for model in models:
-            yield _row(model, rounds, taught=False)
-            yield _row(model, rounds, taught=True)
+            yield _row(model, rounds, taught=False, bf16=bf16)
+            yield _row(model, rounds, taught=True, bf16=bf16)
             if model != "transformer":
-                yield _reading(model, rounds)
+                yield _reading(model, rounds, bf16)
 
 
-def _row(model: str, rounds: int, *, taught: bool) -> Row:
+def _row(model: str, rounds: int, *, taught: bool, bf16: bool) -> Row:
     subject = Subject(model)
     batches = [subject.batch(number) for number in range(EVERY)]
     student = subject.student()
     optimizer = subject.optimizer(student)
     ours = _reweigher(subject, taught)
-    _round(student, optimizer, ours, batches)  # warms up
-    pairs = [_round(student, optimizer, ours, batches) for _ in range(rounds)]
+    loops = (lambda b: plain_step(student, optimizer, b), lambda b: ours.step(*b))
+    _round(loops, batches, bf16)  # warms up
+    pairs = [_round(loops, batches, bf16) for _ in range(rounds)]
     if taught:
         ratio = median(sum(ours) for _, ours in pairs) / median(sum(plain) for plain, _ in pairs)
         return Row(model=model, training=f"teacher, K={EVERY}, B={THROUGH}", times_plain=ratio)
@@ -62,7 +61,7 @@ def _row(model: str, rounds: int, *, taught: bool) -> Row:
     return Row(model=model, training="uniform weights", times_plain=uniform / plain)
 
 
-def _reading(model: str, rounds: int) -> Row:
+def _reading(model: str, rounds: int, bf16: bool) -> Row:
     """Reading a batch and a plain step take turns."""
     subject = Subject(model)
     student = subject.student()
@@ -72,7 +71,8 @@ def _reading(model: str, rounds: int) -> Row:
     for epoch in range(EVERY * rounds + 1):
         positions = torch.randperm(POOL, generator=draw)[: subject.batch_size]
         read.append(cpu_seconds(lambda p=positions, e=epoch: images.batch(p, e)))
-        plain.append(cpu_seconds(lambda: plain_step(student, optimizer, batch)))
+        with _precision(bf16):
+            plain.append(cpu_seconds(lambda: plain_step(student, optimizer, batch)))
     ratio = median(read[1:]) / median(plain[1:])  # the first warms up
     return Row(model=model, training="reading and augmenting alone", times_plain=ratio)
 
@@ -94,14 +94,20 @@ def _reweigher(subject: Subject, taught: bool) -> Reweigher:
 
 
 def _round(
-    student: nn.Module, optimizer: Optimizer, ours: Reweigher, batches: Sequence[Labelled]
-) -> tuple[list[float], list[float]]:
-    """K steps of the plain loop and K of ours, taking turns; the seconds of each."""
-    plain, reweighed = [], []
+    loops: tuple[Callable[[Labelled], object], ...], batches: Sequence[Labelled], bf16: bool
+) -> tuple[list[float], ...]:
+    """K steps of each loop, taking turns; the seconds of each."""
+    took: tuple[list[float], ...] = tuple([] for _ in loops)
     for batch in batches:
-        plain.append(cpu_seconds(lambda b=batch: plain_step(student, optimizer, b)))
-        reweighed.append(cpu_seconds(lambda b=batch: ours.step(*b)))
-    return plain, reweighed
+        for step, seconds in zip(loops, took, strict=True):
+            with _precision(bf16):
+                seconds.append(cpu_seconds(lambda s=step, b=batch: s(b)))
+    return took
+
+
+def _precision(bf16: bool) -> torch.autocast:
+    """Entered anew for each step: autocast keeps the 16-bit copies of θ for as long as it lasts."""
+    return torch.autocast("cpu", torch.bfloat16, enabled=bf16)
 
 
 def table(rows: Sequence[Row]) -> Table:

@@ -82,6 +82,9 @@ def metagrad(
 def step(
     models: Models = "resnet32",
     rounds: Rounds = 5,
+    bf16: Annotated[
+        bool, typer.Option("--bf16", help="Both loops under bfloat16 autocast.")
+    ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,
@@ -95,7 +98,7 @@ def step(
     """
     from reweigh.bench.step import measure, table
 
-    rows = list(measure(_split(models), rounds))
+    rows = list(measure(_split(models), rounds, bf16=bf16))
     _show(rows, table, as_json)
 
 

@@ -75,11 +75,32 @@ def test_one_value_per_channel_is_refused_as_in_stock():
     assert torch.isfinite(layer.running_var).all()
 
 
-def test_half_precision_inputs_are_stock():
-    layer = nn.BatchNorm2d(3)
+def test_inputs_of_16_bits_give_the_types_of_stock_and_no_more_rounding():
+    """As under autocast: γ and β in float32, against a stock layer that has all of it so."""
+    draw = torch.Generator().manual_seed(0)
+    x16 = torch.randn(8, 3, 5, 5, generator=draw).bfloat16()
+
+    def second(normalise, dtype):
+        x = x16.to(dtype).requires_grad_()
+        affine = [torch.tensor(v, requires_grad=True) for v in ([0.5, 1.0, 2.0], [0.3, 0.0, -1.0])]
+        y = normalise(x, None, None, *affine, training=True)
+        first = torch.autograd.grad(y.float().sin().sum(), [x, *affine], create_graph=True)
+        aim = sum((g.float() ** 2).sum() for g in first)
+        return [y, *first, *torch.autograd.grad(aim, [x, *affine])]
+
+    lean = second(lean_batch_norm(Wanted()), torch.bfloat16)
+    assert "_BatchNorm" in type(lean[0].grad_fn).__name__
+    stock, exact = (second(F.batch_norm, d) for d in (torch.bfloat16, torch.float32))
+    for ours, theirs, right in zip(lean, stock, exact, strict=True):
+        assert ours.dtype == theirs.dtype
+        off = [((t.float() - right).norm() / right.norm()).item() for t in (ours, theirs)]
+        assert off[0] < 1.5 * off[1] + 1e-3, off
+
+
+def test_weights_of_16_bits_are_stock():
+    layer = nn.BatchNorm2d(3).bfloat16()
     with SecondOrder(Wanted()):
         y = layer(torch.randn(2, 3, 4, 4).bfloat16())
-    assert y.dtype == torch.bfloat16
     assert "_BatchNorm" not in type(y.grad_fn).__name__
 
 

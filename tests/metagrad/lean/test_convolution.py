@@ -81,11 +81,30 @@ def test_the_mode_reaches_modules_and_ends(inside):
     assert ("_ConvolutionBackward" in names) is inside
 
 
-def test_autocast_keeps_the_stock_kernel_and_its_type():
-    x, w = torch.randn(2, 2, 5, 5), torch.randn(3, 2, 3, 3, requires_grad=True)
+def test_autocast_gives_the_types_of_stock_and_no_more_rounding():
+    """Against float32: as near as the stock second backward, which works in 16 bits as well."""
+    x, w, b, _ = parts(2, {})
+    single = [t.detach().float().requires_grad_() for t in (x, w, b)]
+
+    def second(convolution, *, on=True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=on):
+            y = convolution(*single, padding=1)
+        first = torch.autograd.grad(y.float().sin().sum(), single, create_graph=True)
+        aim = sum((g * g).sum() for g in first)
+        return [y, *first, *torch.autograd.grad(aim, single)]
+
+    lean = lean_convolution(torch.conv2d, 2, Wanted())
+    exact = second(torch.conv2d, on=False)
+    for ours, stock, right in zip(second(lean), second(torch.conv2d), exact, strict=True):
+        assert ours.dtype == stock.dtype
+        off = [((t.float() - right).norm() / right.norm()).item() for t in (ours, stock)]
+        assert off[0] < 1.5 * off[1] + 1e-3, off
+
+
+def test_autocast_leaves_float64_alone():
+    x, w, b, _ = parts(2, {})
     with torch.autocast("cpu", torch.bfloat16), SecondOrder(Wanted()):
-        y = torch.conv2d(x, w)
-    assert y.dtype == torch.bfloat16
+        assert torch.conv2d(x, w, b).dtype == torch.float64
 
 
 def test_pruning_to_the_weights_changes_no_slope():

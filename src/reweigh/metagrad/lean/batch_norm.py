@@ -29,6 +29,14 @@ from torch.autograd.function import once_differentiable
 
 from reweigh.metagrad.lean.wanted import Wanted
 
+_PRECISIONS = {
+    (torch.float32, torch.float32),
+    (torch.float64, torch.float64),
+    (torch.bfloat16, torch.float32),  # under autocast: 16 bits over the activations only
+    (torch.float16, torch.float32),
+}
+"""Of x, and of γ, β and all statistics."""
+
 
 def lean_batch_norm(wanted: Wanted) -> Callable[..., Tensor]:
     """The lean form of `F.batch_norm`, in its own signature."""
@@ -43,9 +51,9 @@ def lean_batch_norm(wanted: Wanted) -> Callable[..., Tensor]:
         momentum: float = 0.1,
         eps: float = 1e-5,
     ) -> Tensor:
-        plain = weight is None or bias is None or not training or input.dtype != weight.dtype
+        plain = weight is None or bias is None or not training
         single = input.numel() == input.shape[1]  # one value per channel is stock's to refuse
-        if plain or single or input.dtype not in (torch.float32, torch.float64):
+        if plain or single or (input.dtype, weight.dtype) not in _PRECISIONS:
             return F.batch_norm(
                 input, running_mean, running_var, weight, bias, training, momentum, eps
             )
@@ -130,7 +138,7 @@ class _BatchNormBackward(torch.autograd.Function):
             d_gy = _combine(x, (h_gamma * r, x), (gamma, ph), h_beta - h_gamma * r * mean)
         if ctx.wanted.theta and (need_x or need_gamma):
             pg = _rp(gy, x, mean, r, ctx.eps)[0]  # r P g_y
-            rq = (hx * pg).sum([0, *range(2, x.ndim)])  # r Q
+            rq = (hx * pg).sum([0, *range(2, x.ndim)], dtype=r.dtype)  # r Q
             d_gamma = rq
             if need_x:
                 m = x.numel() / x.shape[1]

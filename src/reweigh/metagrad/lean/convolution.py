@@ -36,8 +36,7 @@ def lean_convolution(
         dilation: Any = 1,
         groups: int = 1,
     ) -> Tensor:
-        unbatched = input.ndim != dims + 2
-        if isinstance(padding, str) or unbatched or torch.is_autocast_enabled(input.device.type):
+        if isinstance(padding, str) or input.ndim != dims + 2:  # one sample without a batch
             return stock(input, weight, bias, stride, padding, dilation, groups)
         shape = (
             _each(stride, dims),
@@ -45,10 +44,18 @@ def lean_convolution(
             _each(dilation, dims),
             groups,
         )
-        y = _Convolution.apply(input, weight, shape, wanted)
-        return y if bias is None else y + bias.view(-1, *[1] * dims)
+        y = _Convolution.apply(_cast(input), _cast(weight), shape, wanted)
+        return y if bias is None else y + _cast(bias).view(-1, *[1] * dims)
 
     return convolution
+
+
+def _cast(t: Tensor) -> Tensor:
+    """As autocast hands it to a convolution: in 16 bits, but not out of float64."""
+    kind = t.device.type
+    if not torch.is_autocast_enabled(kind) or t.dtype == torch.float64:
+        return t
+    return t.to(torch.get_autocast_dtype(kind))
 
 
 def _each(value: Any, dims: int) -> list[int]:
