@@ -51,9 +51,9 @@ def lean_batch_norm(wanted: Wanted) -> Callable[..., Tensor]:
         momentum: float = 0.1,
         eps: float = 1e-5,
     ) -> Tensor:
-        plain = weight is None or bias is None or not training
         single = input.numel() == input.shape[1]  # one value per channel is stock's to refuse
-        if plain or single or (input.dtype, weight.dtype) not in _PRECISIONS:
+        known = weight is not None and (input.dtype, weight.dtype) in _PRECISIONS
+        if bias is None or not known or not training or single:
             return F.batch_norm(
                 input, running_mean, running_var, weight, bias, training, momentum, eps
             )
