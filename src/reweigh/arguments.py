@@ -20,7 +20,7 @@ def check_parts(student: object, optimizer: object, teacher: object) -> None:
     if teacher is not None and not isinstance(teacher, Teacher):
         raise UsageError(
             f"the teacher must be a reweigh.Teacher that was built, such as "
-            f"reweigh.PosteriorTeacher(layer=…, num_classes=…), not {teacher!r}"
+            f"reweigh.PosteriorTeacher(num_classes=…), not {teacher!r}"
         )
     if not any(True for _ in student.parameters()):
         raise UsageError("the student has no parameters: there is nothing to train")
@@ -30,16 +30,20 @@ def check_gradients_on() -> None:
     """Refuse to train where torch keeps no graph."""
     if not torch.is_grad_enabled():
         raise UsageError(
-            "this is a training step, and gradients are off here: evaluate by a loss of your own, or look "
-            "at weights with peek()"
+            "step() and loss() train, but gradients are switched off here; evaluate with a loss of "
+            "your own, or look with peek()"
         )
 
 
-def check_lookahead(lookahead: bool, every: int | None, accumulate: int) -> None:
-    """Refuse to look ahead without a rhythm, or on a part of a step."""
-    if lookahead and every is None:
+def check_lookahead(every: int | None, through: int, accumulate: int) -> None:
+    """Refuse to look ahead without a rhythm, further than one step, or on a part of a step."""
+    if every is None:
         raise UsageError("lookahead=True teaches before every K-th step: give every=1, say")
-    if lookahead and accumulate > 1:
+    if through != 1:
+        raise UsageError(
+            f"lookahead=True looks ahead through one virtual step, not through={through}: leave it out"
+        )
+    if accumulate > 1:
         raise UnsupportedError(
             f"lookahead=True looks ahead on one batch, and accumulate={accumulate} makes a step of "
             "several: give accumulate=1"

@@ -29,7 +29,14 @@ from reweigh.metagrad.window import pack, unpack
 from reweigh.moment import Moment, rng_unmoved
 from reweigh.seen import Seen
 from reweigh.student import Student
-from reweigh.teachers.base import Teacher, check_teacher, learned_by, objective, weigh
+from reweigh.teachers.base import (
+    Teacher,
+    check_teacher,
+    learned_by,
+    listens,
+    objective,
+    weigh,
+)
 from reweigh.trusted import Trusted, TrustedBatches
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 
@@ -65,7 +72,7 @@ class Lessons:
             return
         check_teacher(teacher)
         teacher.to(self._device)
-        if engine is not None or teacher.follows_trusted:
+        if engine is not None or listens(teacher):
             self._trusted = TrustedBatches(trusted)
         learned = learned_by(teacher)
         if lookahead and not learned and type(teacher).look_ahead is Teacher.look_ahead:
@@ -149,7 +156,7 @@ class Lessons:
     def follow_trusted(self) -> None:
         """Every K steps a teacher that learns nothing, but keeps statistics, sees a trusted batch."""
         teacher, due = self.teacher, self.clock.since_update >= (self.every or 1)
-        if self.engine is None and teacher is not None and teacher.follows_trusted and due:
+        if self.engine is None and teacher is not None and listens(teacher) and due:
             trusted, progress = self._next_trusted(), self.clock.progress()
             seen = self.student.peek(trusted, progress, loss=self._trusted_loss)
             teacher.notice_trusted(gathered_seen(seen))
@@ -164,6 +171,7 @@ class Lessons:
             state["teacher_optimizer"] = self.optimizer.state_dict()
         if self.engine is not None:
             state["window"] = pack(self.engine.steps)
+            state["trajectory"] = self.engine.trajectory  # "auto" chose by the memory that was free
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -175,6 +183,8 @@ class Lessons:
             self.optimizer.load_state_dict(state["teacher_optimizer"])
         if self.engine is not None:
             self.engine.steps = unpack(moved_to(state["window"], self._device))
+            if self.engine.trajectory == "auto":
+                self.engine.trajectory = state["trajectory"]
         self.clock.load_state_dict(state["clock"])
 
     def _refuse_other(self, found: set[str]) -> None:
@@ -182,6 +192,7 @@ class Lessons:
             "teacher": self.teacher,
             "teacher_optimizer": self.optimizer,
             "window": self.engine,
+            "trajectory": self.engine,
         }
         needed = {name for name, part in parts.items() if part is not None}
         if found != needed:
@@ -200,8 +211,7 @@ class Lessons:
         self.optimizer.zero_grad(set_to_none=True)
 
     def _taught(self, engine: Engine, teacher: Teacher) -> None:
-        listens = type(teacher).notice_trusted is not Teacher.notice_trusted
-        if engine.seen_trusted is not None and listens:
+        if engine.seen_trusted is not None and listens(teacher):
             teacher.notice_trusted(gathered_seen(engine.seen_trusted))
         self.clock.taught()
 

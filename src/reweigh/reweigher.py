@@ -1,7 +1,7 @@
 """The one object a training loop holds: it weighs, it steps, and every K steps the teacher learns.
 
 ```python
-teacher = reweigh.PosteriorTeacher(layer="fc", num_classes=10)
+teacher = reweigh.PosteriorTeacher(num_classes=10)
 reweigher = reweigh.Reweigher(student, optimizer, teacher, trusted=trusted_loader)
 for x, y in loader:
     reweigher.step(x, y)
@@ -62,14 +62,14 @@ class Reweigher:
         labels: where a batch's labels are, for teachers that look at them: `f(batch)` → (n,). Not
             needed for `(x, y)`, nor where a part is called label(s), target(s) or y.
         every: K; None leaves the teacher's updates to you (`teach`).
-        through: B ≤ K; default 2, or 1 where K is.
+        through: B ≤ K. K = 5 and B = 1 are what `reweigh train` takes, 20 and 2 the paper's.
         teacher_optimizer: default Adam at 0.03 (our choice; the paper does not say).
         trajectory: "kept" graphs (fast), "snapshots" (lean), "reversal" (leanest, small B only),
             "finite" differences (approximate, for kernels without second derivatives), or "auto":
             kept where memory allows.
         deeper: let ∂w/∂θ ≠ 0, in the student's step as well (the paper's deeper interaction).
         lookahead: the teacher learns *before* every K-th step, through one virtual step of plain
-            SGD, as in Meta-Weight-Net; `through` is then not used.
+            SGD, as in Meta-Weight-Net; `through` stays 1.
         clip_norm: clip the student's gradient to this 2-norm, right before the optimizer steps.
         accumulate: passes per optimizer step; weights are normalised over all of them together.
         total_steps: the length of training, for the M_1 features.
@@ -87,8 +87,8 @@ class Reweigher:
         per_sample_loss: PerSampleLoss = cross_entropy,
         trusted_loss: PerSampleLoss | None = None,
         labels: FindLabels = find_labels,
-        every: int | None = 20,
-        through: int | None = None,
+        every: int | None = 5,
+        through: int = 1,
         teacher_optimizer: Optimizer | None = None,
         trajectory: str = "auto",
         deeper: bool = False,
@@ -99,10 +99,9 @@ class Reweigher:
         collapse_below: float = 0.02,
     ) -> None:
         check_parts(student, optimizer, teacher)
-        B = (1 if every == 1 else 2) if through is None else through
-        B = 1 if lookahead else B  # through one virtual step, whatever was asked
-        check_counts(every, B, accumulate, total_steps)
-        check_lookahead(lookahead, every, accumulate)
+        check_counts(every, through, accumulate, total_steps)
+        if lookahead:
+            check_lookahead(every, through, accumulate)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
         self._loss_is_teachers = learned is not per_sample_loss
         self.student = Student(student, learned, teacher.taps if teacher else (), labels)
@@ -122,7 +121,7 @@ class Reweigher:
         """What differentiates through the student's steps; None where no teacher learns."""
         if teacher is not None and (lookahead or learned_by(teacher)):
             self.engine = Engine(
-                self.student, optimizer, teacher, through=B, trajectory=trajectory,
+                self.student, optimizer, teacher, through=through, trajectory=trajectory,
                 deeper=self.deeper, clip=self.clip, trusted_loss=measure,
             )  # fmt: skip
         self.lessons = Lessons(
@@ -146,7 +145,8 @@ class Reweigher:
     def step(self, *batch: Any, ids: Tensor | None = None) -> Outcome:
         """Weigh, go backward, move the student; every K-th time the teacher learns.
 
-        `step(x, y)`, or `step(batch)` for a dict or dataclass. `ids` name the samples in messages.
+        `step(x, y)`, or `step(batch)` for a dict or dataclass. `ids` (n,) say which samples these
+        are: to teachers that remember samples, and in messages.
         """
         whole, updates = _one(batch), self.clock.updates
         check_gradients_on()
@@ -200,8 +200,8 @@ class Reweigher:
             self._moving = False
         if not self._open.moved:
             raise UnsupportedError(
-                "the optimizer stepped unnoticed, as the copy of an optimizer does: build a new "
-                "Reweigher for copies, and load the state_dict() of the old one"
+                "our hook did not see optimizer.step(): this optimizer is probably a copy; build a "
+                "new Reweigher for it and load the old state_dict()"
             )
         torch.clear_autocast_cache()  # a loop inside one autocast would go on with the old θ
 

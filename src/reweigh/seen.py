@@ -34,12 +34,18 @@ def pool_positions(state: Tensor) -> Tensor:
 class Tap:
     """A place of the student to look at: a named layer's input or output, one vector per sample.
 
-    `reduce` makes (n, d) of what stands there; by default the mean over positions.
+    The layer "" is the student itself. `reduce` makes (n, d) of what stands there; by default the
+    mean over positions.
     """
 
     layer: str
     side: str = "input"
     reduce: Callable[[Tensor], Tensor] | None = None
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return f"layer {self.layer!r}" if self.layer else "the student itself"
 
     @property
     def key(self) -> str:

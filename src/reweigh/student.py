@@ -49,9 +49,9 @@ def refuse_wrappers(module: nn.Module) -> None:
 
 
 def find_layer(module: nn.Module, name: str) -> nn.Module:
-    """The submodule of that name; an unknown name is answered with the nearest ones."""
+    """The submodule of that name, the module itself for ""; unknown names get the nearest ones."""
     layers = dict(module.named_modules())
-    if name in layers and name:
+    if name in layers:
         return layers[name]
     near = get_close_matches(name, list(layers), n=3, cutoff=0.3)
     last = [known for known in layers if known][-5:]
@@ -183,12 +183,12 @@ def _reader(
         if not isinstance(value, Tensor) or value.ndim == 0:
             met = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise UsageError(
-                f"the {tap.side} of layer {tap.layer!r} is {met}, but a tensor whose first "
-                f"dimension is the batch is needed: choose another layer"
+                f"the {tap.side} of {tap.place} is {met}, but a tensor whose first "
+                f"dimension is the batch is needed: name another layer"
             )
         if tap.key in states:
             raise UsageError(
-                f"layer {tap.layer!r} runs more than once in a forward pass, so which of its states "
+                f"{tap.place} runs more than once in a forward pass, so which of its states "
                 "is meant is not clear: name a layer that runs once"
             )
         states[tap.key] = (tap.reduce or _pooling(layer))(value)
@@ -199,13 +199,13 @@ def _reader(
 def _check_state(tap: Tap, state: Tensor | None, n: int) -> None:
     if state is None:
         raise UsageError(
-            f"layer {tap.layer!r} exists but did not run in the forward pass, so the "
+            f"{tap.place} exists but did not run in the forward pass, so the "
             "teacher cannot see it: name a layer that the loss goes through"
         )
     if len(state) != n:
         raise UsageError(
-            f"the {tap.side} of layer {tap.layer!r} is {tuple(state.shape)}, but a tensor whose first "
-            f"dimension is the batch ({n}) is needed: choose another layer"
+            f"the {tap.side} of {tap.place} is {tuple(state.shape)}, but a tensor whose first "
+            f"dimension is the batch ({n}) is needed: name another layer"
         )
 
 
@@ -215,9 +215,7 @@ def _placed(ids: Tensor | None, losses: Tensor) -> Tensor | None:
         return None
     if not isinstance(ids, Tensor) or ids.shape != losses.shape:
         met = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
-        raise UsageError(
-            f"ids= names the {len(losses)} samples: a tensor of {len(losses)}, not {met}"
-        )
+        raise UsageError(f"ids must be a tensor with one id per sample ({len(losses)}), got {met}")
     return ids.to(losses.device)
 
 

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from tests.metagrad.brute_force import relative_error
 from tests.metagrad.exactness import compared, data_of
 from tests.metagrad.students import CLASSES, awake, build
+from torch import nn
 
 import reweigh
 from reweigh.errors import DivergedError, UnsupportedError, UsageError
@@ -81,6 +83,42 @@ def test_the_meta_gradient_is_exact(trajectory: str) -> None:
     assert float(expected["scale"].abs()) > 1e-9
     assert relative_error(found, expected) <= 1e-10
     assert relative_error(found, compared(make, trajectory=trajectory)[1]) > 1e-3  # plain losses
+
+
+class Verbose(nn.Sequential):
+    """Answers with more than its logits."""
+
+    def forward(self, x):
+        return {"logits": super().forward(x)}
+
+
+def test_the_students_answer_is_its_logits_unless_a_layer_is_named() -> None:
+    x, y = torch.randn(9, 4, generator=torch.Generator().manual_seed(0)), torch.arange(9) % 3
+
+    def learned(kind: type[nn.Sequential], **options) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        student = kind(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+        own = {"per_sample_loss": spoken} if kind is Verbose else {}
+        teacher = reweigh.PosteriorTeacher(num_classes=3, **options)
+        optimizer = torch.optim.SGD(student.parameters(), 0.1)
+        held = reweigh.Reweigher(student, optimizer, teacher, trusted=(x, y), every=2, **own)
+        for _ in range(4):
+            held.step(x, y)
+        return [*student.parameters(), *teacher.parameters()]
+
+    def logits(student, batch):
+        return student(batch[0])["logits"]
+
+    def spoken(student, batch):
+        return F.cross_entropy(logits(student, batch), batch[1], reduction="none")
+
+    bare = learned(nn.Sequential)
+    for same in (learned(nn.Sequential, layer="2"), learned(Verbose, layer="2", logits=logits)):
+        assert all(torch.equal(a, b) for a, b in zip(bare, same, strict=True))
+    with pytest.raises(
+        UsageError, match=r"output of the student itself is dict.* name another layer"
+    ):
+        learned(Verbose, logits=logits)
 
 
 def test_a_layer_that_is_not_the_last_is_told_apart_from_the_logits() -> None:

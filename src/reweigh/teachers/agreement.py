@@ -26,8 +26,6 @@ class AgreementTeacher(InteractionTeacher):
     `scale` is c's start, `decay` how long the means remember (both our choices).
     """
 
-    follows_trusted = True
-
     def __init__(
         self,
         student: nn.Module,

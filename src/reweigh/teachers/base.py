@@ -32,10 +32,6 @@ class Teacher(nn.Module):
     meta_learned: bool = True
     """False where the teacher's parameters are learned otherwise than by the meta-gradient."""
 
-    follows_trusted: bool = False
-    """True where `notice_trusted` keeps statistics that the weights rest on: they are kept up to date
-    also when nothing is learned."""
-
     judges_batch: bool = False
     """True where a weight or a statistic depends on the other samples of the batch: then it is shown
     the samples of all processes. For teachers that the meta-gradient does not go through."""
@@ -95,6 +91,11 @@ def normalised(w: Weights, kind: str) -> Weights:
 def learned_by(teacher: Teacher) -> list[nn.Parameter]:
     """What the meta-gradient moves."""
     return [p for p in teacher.parameters() if p.requires_grad and teacher.meta_learned]
+
+
+def listens(teacher: Teacher) -> bool:
+    """Whether it keeps statistics of trusted batches, which are then shown to it as it learns."""
+    return type(teacher).notice_trusted is not Teacher.notice_trusted
 
 
 def check_teacher(teacher: Teacher) -> None:

@@ -20,8 +20,6 @@ from reweigh.typing import Weights
 class MarginTeacher(Teacher):
     """σ(c·m + b); `scale` is c's start, `decay` how long the means remember (our choices)."""
 
-    follows_trusted = True
-
     def __init__(
         self,
         student: nn.Module,

@@ -35,8 +35,6 @@ class PairTeacher(Teacher):
     choices. All learned terms but c start at zero, so training starts nearly as plain training.
     """
 
-    follows_trusted = True
-
     def __init__(
         self,
         state: Feature,

@@ -27,19 +27,18 @@ from reweigh.typing import Batch, Weights
 class PosteriorTeacher(CorrectingTeacher):
     """σ(c·(2q − 1) + b_ỹ).
 
-    `layer` is the student's last one, whose output are the logits; `logits(student, batch)` gives
-    them for batches that are not (x, y). Trusted samples may be in the stream too, which is worth a
-    lot: with `trusted_in_stream`, batches are (x, y, trusted), the third a bool tensor that says
-    which they are, or have a member of that name. Without it all labels are in doubt.
+    Logits are what the student answers; one that answers with more names the `layer` whose output
+    they are. `logits(student, batch)` gives them for batches that are not (x, y). Trusted samples
+    may be in the stream too, which is worth a lot: with `trusted_in_stream`, batches are
+    (x, y, trusted), the third a bool tensor that says which they are, or have a member of that
+    name. Without it all labels are in doubt.
     """
-
-    follows_trusted = True
 
     def __init__(
         self,
         *,
-        layer: str,
         num_classes: int,
+        layer: str = "",
         logits: Callable[[nn.Module, Batch], Tensor] = outputs,
         trusted_in_stream: bool = False,
         scale: float = 1.0,
@@ -77,7 +76,7 @@ class PosteriorTeacher(CorrectingTeacher):
         off = (own - seen.losses).abs() > 0.05 * (1 + own.abs())  # wide enough for bfloat16
         if any_of(bool((off & own.isfinite() & seen.losses.isfinite()).any())):
             raise UsageError(
-                f"the output of layer {self._tap.layer!r} is not the logits that the loss is taken "
+                f"the output of {self._tap.place} is not the logits that the loss is taken "
                 "from: name the student's last layer, or give logits= that returns its output"
             )
         self._compared = True

@@ -69,8 +69,6 @@ class Keeper:
         shop.optimizer.load_state_dict(state["optimizer"])
         shop.scheduler.load_state_dict(state["scheduler"])
         shop.reweigher.load_state_dict(state["reweigher"])
-        if shop.reweigher.engine is not None:
-            shop.reweigher.engine.trajectory = state["trajectory"]
         if loop.weights is not None:
             loop.weights.load_state_dict(state["weights"])
         loop.load_state_dict(state["loop"])
@@ -113,7 +111,6 @@ class Keeper:
             "optimizer": shop.optimizer.state_dict(),
             "scheduler": shop.scheduler.state_dict(),
             "reweigher": shop.reweigher.state_dict(),
-            "trajectory": None if engine is None else engine.trajectory,
             "loop": loop.state_dict(),
             "weights": None if loop.weights is None else loop.weights.state_dict(),
             "method": self.method.state_dict(),
@@ -162,11 +159,11 @@ def _drifts(found: Checkpoint, now: dict[str, Any], allow: bool) -> list[str]:
                 f"now {now[name]})."
             )
     words = {"code": "your own code"}
-    drifts = [f"{words.get(n, n)} was {found.made_with.get(n)} and is {now[n]}" for n in names]
+    drifts = [f"{words.get(n, n)} was {found.made_with.get(n)}, now {now[n]}" for n in names]
     if drifts and not allow:
         raise CheckpointError(
-            f"The run would not go on to the same bits: {', '.join(drifts)}; continue it under what "
-            "it had (--threads sets the threads), or by reweigh resume --allow-drift."
+            f"Resuming would not be bit-identical: {'; '.join(drifts)}. Restore it (threads: --threads), "
+            "or use reweigh resume --allow-drift."
         )
     return drifts
 
