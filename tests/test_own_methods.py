@@ -274,7 +274,7 @@ def test_finished_runs_of_code_that_changed_are_not_taken(here: Path) -> None:
     (here / "mine.py").write_text(EXAMPLES + "\n# another version\n", encoding="utf-8")
     reweigh(*rows)  # this process runs the code that it read
     forget_code(read_config(None, {}, ["method.name=mine:Mine"]))
-    with pytest.raises(UsageError, match=r"made with another version of mine:Mine than is here"):
+    with pytest.raises(UsageError, match=r"made with another version of mine:Mine, so"):
         reweigh(*rows)
 
 
@@ -283,7 +283,7 @@ def test_a_run_does_not_go_on_under_other_code(here: Path) -> None:
     (here / "run" / "status.json").write_text('{"status": "interrupted"}', encoding="utf-8")
     (here / "mine.py").write_text(EXAMPLES + "\n# another version\n", encoding="utf-8")
     forget_code(read_config(None, {}, ["method.name=mine:Mine"]))
-    with pytest.raises(CheckpointError, match=r"your own code was \w+ and is"):
+    with pytest.raises(CheckpointError, match=r"your own code was \w+, now"):
         resume(here / "run", SilentProgress())
     resume(here / "run", SilentProgress(), allow_drift=True)
 

@@ -97,8 +97,8 @@ def check_same_weights(again: Weights, before: Weights) -> None:
     off = (again - before).abs() > 0.01 * (before.abs() + before.abs().mean())
     if any_of(bool((off & torch.isfinite(again)).any())):
         raise UsageError(
-            "the teacher weighs a recorded batch otherwise than before, by statistics that it has "
-            "changed since: what forward() reads may change in notice_trusted() only"
+            "the teacher's weights of a recorded batch have changed; what forward() reads may change "
+            "only in notice_trusted()"
         )
 
 
@@ -106,7 +106,7 @@ def _no_graph() -> UsageError:
     return UsageError(
         "the teacher's weights do not depend on its parameters, so it cannot learn: forward() must "
         "give them with their graph, without detach(), .data, .item(), numpy or no_grad on the way; "
-        "of a teacher that should not learn set meta_learned = False"
+        "if the teacher should not learn, set meta_learned = False"
     )
 
 

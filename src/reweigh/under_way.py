@@ -67,18 +67,17 @@ class StepUnderWay:
         """Refuse a pass too many: somebody forgot to tell that the optimizer has stepped."""
         if self.retired:
             raise UsageError(
-                "another Reweigher was built on this optimizer, and two would step through each other: "
-                "go on with the newer one"
+                "a newer Reweigher uses this optimizer, and two cannot share one; use the newer"
             )
         if not self.begun:
             self.begun = True
             _take_over(self)
         if self.complete:
+            several = f"all {self.passes} batches of this step were"
+            what = several if self.passes > 1 else "this step's batch was"
             raise UsageError(
-                f"{self.passes} pass(es) of this step were weighed already, by step(), loss() or "
-                "weights(): call after_step() after every optimizer.step(), and also where the loop "
-                "skips one; give accumulate= if the loop accumulates, and use peek() to look at "
-                "weights without a step"
+                f"{what} weighed already: call after_step() after every optimizer.step() (also where a "
+                "step is skipped), set accumulate= if you accumulate, or look at weights with peek()"
             )
 
     def scale_gradients(self) -> Tensor:
@@ -127,8 +126,8 @@ class StepUnderWay:
         self._late, self.skipped = self._late + 1, False
         if self._late == LATE:
             raise UsageError(
-                "optimizer.step() comes after after_step(), which took it for skipped: call "
-                "after_step() after it, or the teacher never learns"
+                "after_step() was called before optimizer.step(), so the step was taken for skipped; "
+                "call after_step() after it, or the teacher never learns"
             )
 
 

@@ -47,9 +47,9 @@ def test_an_interrupted_run_is_continued_and_then_only_shown(interrupted: Path, 
 
 def test_another_thread_count_is_refused_or_stated(interrupted: Path, capsys) -> None:
     assert reweigh("resume", "run", "--threads", "2") == 4
-    assert "threads was 1 and is 2" in capsys.readouterr().err
+    assert "threads was 1, now 2" in capsys.readouterr().err
     assert reweigh("resume", "run", "--threads", "2", "--allow-drift") == 0
-    assert "allowed: threads was 1 and is 2" in (interrupted / "log.txt").read_text()
+    assert "allowed: threads was 1, now 2" in (interrupted / "log.txt").read_text()
     run.torch.set_num_threads(1)
 
 
@@ -59,9 +59,9 @@ def test_another_number_of_processes_is_refused_or_stated(
     assert json.loads((interrupted / "env.json").read_text())["world_size"] == 1
     monkeypatch.setattr(keeper, "world", lambda: 2)
     assert reweigh("resume", "run") == 4
-    assert "world_size was 1 and is 2" in capsys.readouterr().err
+    assert "world_size was 1, now 2" in capsys.readouterr().err
     assert reweigh("resume", "run", "--allow-drift") == 0
-    assert "allowed: world_size was 1 and is 2" in (interrupted / "log.txt").read_text()
+    assert "allowed: world_size was 1, now 2" in (interrupted / "log.txt").read_text()
 
 
 def test_changed_data_are_refused_whatever_is_allowed(interrupted: Path, capsys) -> None:

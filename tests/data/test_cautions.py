@@ -28,7 +28,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_trusted_samples_that_nobody_checked(arrays: Path) -> None:
     (word, _) = prepare(DataSpec(data=str(arrays))).cautions
-    assert word.startswith("no trusted set was given: 12 samples were taken")
+    assert word.startswith("no trusted set was given, so 12 samples")
     for given in ({"trusted_per_class": 6}, {"noise": "flip:0.2", "trusted_per_class": 6}):
         assert prepare(DataSpec(data=str(arrays), **given)).cautions == ()
 

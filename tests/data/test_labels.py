@@ -55,9 +55,9 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
         (
             "l.csv",
             "id,label\na.png,cat\nx.png,cat\n",
-            "'x.png' is no sample's name, and 'a.png' is",
+            "'x.png' is not the name of a sample, although 'a.png' is",
         ),
-        ("l.csv", "id,label\na.png,cat\n3,cat\n", "'3' is no sample's name"),
+        ("l.csv", "id,label\na.png,cat\n3,cat\n", "'3' is not the name of a sample"),
         (
             "l.csv",
             "id,label\n5,cat\n-1,cat\n",
@@ -78,7 +78,7 @@ def test_names_that_are_numbers_are_never_taken_for_positions(tmp_path):
     table = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["3", "4", "5", "6", "7"]))
     ids, _ = read_ids(write(tmp_path, "t.txt", "4\n3\n"), table)
     assert ids.tolist() == [1, 0]
-    with pytest.raises(DataError, match="id '0' is no sample's name, and '4' is one"):
+    with pytest.raises(DataError, match="id '0' is not the name of a sample, although '4' is;"):
         read_ids(write(tmp_path, "t.txt", "4\n0\n"), table)
     assert table.called().tolist() == ["3", "4", "5", "6", "7"]
     twice = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["a", "a", "b", "c", "d"]))

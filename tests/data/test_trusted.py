@@ -85,7 +85,7 @@ def test_wrong_requests(tmp_path):
     (tmp_path / "t.txt").write_text("99\n")
     with pytest.raises(DataError, match="id '99' is neither a sample's number"):
         split(path=tmp_path / "t.txt")
-    with pytest.raises(DataError, match="Class 'cat' has 20 training samples; 20 cannot"):
+    with pytest.raises(DataError, match="Class 'cat' has 20 training samples; taking 20 as"):
         split(number=20)
     with pytest.raises(UsageError, match="0 samples per class"):
         split(number=0)

@@ -36,8 +36,8 @@ def test_many_processes_give_what_one_gives(name: str, world: int, found: Found,
 
 
 BY_ITSELF = {
-    "gradient of other loops": "that the optimizer got differs",
-    "normaliser in dω": "weighs a recorded batch otherwise than before",
+    "gradient of other loops": "the optimizer's gradient differs",
+    "normaliser in dω": "weights of a recorded batch have changed",
 }
 """What the reweigher notices without a test."""
 

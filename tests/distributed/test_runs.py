@@ -62,5 +62,5 @@ def test_the_number_of_processes_is_recorded_and_another_is_refused(story: Path)
     assert json.loads((story / "whole/env.json").read_text())["world_size"] == 2
     status = story / "stopped/status.json"
     status.write_text(json.dumps({"status": "interrupted"}))
-    with pytest.raises(CheckpointError, match="world_size was 2 and is 1"):
+    with pytest.raises(CheckpointError, match="world_size was 2, now 1"):
         resume(story / "stopped", SilentProgress())

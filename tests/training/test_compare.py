@@ -69,7 +69,7 @@ def test_finished_runs_on_other_data_are_neither_taken_nor_lost(
     compared(runs("uniform", "focal"), tmp_path)
     other = _RECORD | {"fingerprint": "bbb"}
     monkeypatch.setattr(same_data, "prepared", lambda spec: replace(problem(), record=other))
-    with pytest.raises(UsageError, match=r"uniform_s0_.* was trained on other data"):
+    with pytest.raises(UsageError, match=r"uniform_s0_.* was trained on data that .* no longer"):
         compared(runs("uniform", "trusted-only"), tmp_path)
     assert trained == ["uniform", "focal"]
     assert len(list(tmp_path.glob("*/result.json"))) == 2

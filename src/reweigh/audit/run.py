@@ -181,7 +181,8 @@ def _uneven(problem: Problem) -> Iterator[str]:
         a, b = problem.class_names[most], problem.class_names[least]
         yield (
             f"{a!r} has {given[most]} training and {trusted[most]} trusted samples, {b!r} {given[least]} and "
-            f"{trusted[least]}: a teacher evens that out, and right labels of common classes may look wrong"
+            f"{trusted[least]}: the teacher makes up for this imbalance, so right labels of common classes "
+            "may be flagged"
         )
 
 

@@ -49,7 +49,7 @@ class SecondPass:
         if self.trained_on:
             return (
                 f"The trusted samples (error {a:.2%}, then {b:.2%}) cannot tell whether it helped: "
-                "this method trains on them. A run with method.trusted_share = 0 could be told."
+                "this method trains on them. Train with method.trusted_share = 0 to find out."
             )
         word = "helped" if b < a else "did not help" if b > a else "made no difference"
         told = f"By the trusted samples it {word}: their error went from {a:.2%} to {b:.2%}"

@@ -103,7 +103,7 @@ AllowDrift = Annotated[
     bool,
     typer.Option(
         "--allow-drift",
-        help="Go on under other threads or versions: close, not the same bits.",
+        help="Resume despite other threads or versions; results will be close, not bit-identical.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -129,7 +129,10 @@ Quiet = Annotated[
 NoColor = Annotated[
     bool,
     typer.Option(
-        "--no-color", callback=_no_color, help="No colours; NO_COLOR too.", rich_help_panel=_SCREEN
+        "--no-color",
+        callback=_no_color,
+        help="No colours (NO_COLOR is respected).",
+        rich_help_panel=_SCREEN,
     ),
 ]
 Debug = Annotated[

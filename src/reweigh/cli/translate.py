@@ -13,7 +13,7 @@ from reweigh.errors import DataError
 
 def translate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a translation run.")],
-    beam: Annotated[int, typer.Option(min=1, help="Beginnings that are followed.")] = 5,
+    beam: Annotated[int, typer.Option(min=1, help="Beam width.")] = 5,
     length_penalty: Annotated[
         float, typer.Option(help="α of the score log p / T^α; more favours long sentences.")
     ] = 1.0,

@@ -227,7 +227,7 @@ Feature = Literal["I0", "I1", "I2", "I3", "M0", "M1"]
 
 
 class DeepConfig(OneMethod):
-    """The paper's method: a teacher on the student's internal states, learned through its steps."""
+    """A teacher on the student's internal states, learned through its steps; the paper's is `linear`."""
 
     name: Literal["deep"] = "deep"
     """The teacher sees the student's internal states."""
@@ -235,9 +235,9 @@ class DeepConfig(OneMethod):
     teacher: (
         Literal["linear", "mlp", "interaction", "agreement", "posterior", "margin"] | OwnCode
     ) = "posterior"
-    """linear and mlp are the paper's; interaction σ(I·A_y + b_y), agreement and posterior are ours.
-    posterior also corrects the loss, by a noise matrix that it learns on the way. `module:factory`
-    is your own (runs that code)."""
+    """linear and mlp are the paper's; interaction σ(I·A_y + b_y), agreement, margin and posterior are
+    ours. posterior also corrects the loss, by a noise matrix that it learns on the way.
+    `module:factory` is your own (runs that code)."""
 
     teacher_from: str | None = None
     """A run's folder whose teacher is taken over and frozen: it weighs and learns no more."""

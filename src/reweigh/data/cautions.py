@@ -36,8 +36,8 @@ def cautions(
 
 def _trusted_by_nobody(trusted: Samples) -> Iterator[str]:
     yield (
-        f"no trusted set was given: {len(trusted)} samples were taken from the given labels, which "
-        "may be wrong; name samples that somebody checked with data.trusted"
+        f"no trusted set was given, so {len(trusted)} samples with possibly wrong labels stand in for "
+        "one; list checked ones with data.trusted"
     )
 
 

@@ -120,7 +120,8 @@ def _ids(texts: NDArray[np.str_], counted: Samples, path: Path) -> Indices:
     names = np.empty(0, np.str_) if counted.names is None else counted.names
     named = np.isin(texts, names)  # (m,)
     if named.any():
-        _refuse(texts[~named], f"is no sample's name, and {str(texts[named][0])!r} is one", path)
+        a_name = f"although {str(texts[named][0])!r} is; use names throughout"
+        _refuse(texts[~named], f"is not the name of a sample, {a_name}", path)
         order = np.argsort(names, kind="stable")
         return counted.ids[order[np.searchsorted(names, texts, sorter=order)]]
     numbers = np.asarray([int(text) if text.isdecimal() else -1 for text in texts.tolist()])

@@ -45,8 +45,8 @@ def check_place(path: Path, names: Sequence[str] = ()) -> None:
     if names and path.exists() and (held := _names_in(path)) != list(names):
         other = [name for name in held if name not in names] or held
         raise UsageError(
-            f"{path} exists and is no table of this kind (it has {', '.join(other[:3]) or 'no columns'}), "
-            "so it stays; choose another --out, or move it."
+            f"{path} already exists with other columns ({', '.join(other[:3]) or 'none found'}) and was "
+            "not overwritten; choose another --out, or move it."
         )
 
 

@@ -126,7 +126,7 @@ def _drawn(train: Samples, source: Source, number: int | None, seed: int) -> Sam
         other = "name trusted samples by data.trusted, or leave the class out"
         way = fewer if n > 1 and counts[c] > 1 else other
         raise DataError(
-            f"Class {source.class_names[c]!r} has {counts[c]} training samples; {n} cannot be "
-            f"split off as trusted and any be left: {way}."
+            f"Class {source.class_names[c]!r} has {counts[c]} training samples; taking {n} as trusted "
+            f"would leave none for training: {way}."
         )
     return train.take(per_class(train.labels, [n] * num_classes, generator(seed, "trusted split")))

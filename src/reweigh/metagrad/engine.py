@@ -161,9 +161,9 @@ class Engine:
         """Steps before a change of θ that no optimizer made cannot be gone back over."""
         if any_of(_moved_on(self.steps[-1].ends, self.recorder.norms())):
             raise UsageError(
-                "the student's parameters were changed after the optimizer's last step (clamped, decayed, "
-                "loaded), which the teacher cannot see: let it learn first, by after_step() right after "
-                "optimizer.step() or by teach(), and change them then, not in a hook of the optimizer"
+                "parameters were changed after the last optimizer step, so the teacher cannot look back "
+                "through it: call after_step() (or teach()) first, then change them, and not in an "
+                "optimizer hook"
             )
         for t in reversed(range(1, len(self.steps))):
             if any_of(_moved_on(self.steps[t - 1].ends, self.steps[t].begins)):

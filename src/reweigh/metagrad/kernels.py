@@ -1,4 +1,5 @@
-"""Which kernels a replay runs with: some fast ones have no second or no forward derivative."""
+"""Which kernels recorded steps and their replays run with: some fast ones have no second or no
+forward derivative."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,7 +14,7 @@ from reweigh.metagrad.lean.wanted import Wanted
 
 @dataclass(frozen=True)
 class Kernels:
-    """Choices for passes that are differentiated twice; ordinary steps are never touched."""
+    """Choices for recorded passes and their replays; steps that are not recorded are never touched."""
 
     plain_attention: bool = False
     """Attention by the MATH kernel: the fused ones have no second derivative."""
@@ -32,7 +33,7 @@ class Kernels:
 
     @contextmanager
     def first_order(self) -> Iterator[None]:
-        """For passes with dual numbers."""
+        """For recorded passes, and for replays with dual numbers."""
         with ExitStack() as stack:
             if self.plain_attention:
                 stack.enter_context(sdpa_kernel(SDPBackend.MATH))

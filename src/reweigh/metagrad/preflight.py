@@ -44,7 +44,7 @@ def preflight(derivatives: Derivatives, one: Pass, theta: Params, *, second: boo
     if not derivatives.deeper:
         _forward_mode(derivatives, one, theta, u)
     if derivatives.kernels != Kernels():
-        log.info("replays run with %s; ordinary steps keep theirs", derivatives.kernels)
+        log.info("recorded steps and replays run with %s", derivatives.kernels)
     return size
 
 
@@ -157,9 +157,8 @@ def _refusal(failure: RuntimeError | None) -> UnsupportedError:
         )
     if isinstance(failure, CheckpointError):
         return UnsupportedError(
-            "the student's gradient checkpointing does not do the same again inside a second "
-            "backward: leave it out, use through=1 with trajectory='snapshots', or choose "
-            "trajectory='finite' (approximate)"
+            "gradient checkpointing recomputes something else in the second backward: leave it out, "
+            "use through=1 with trajectory='snapshots', or choose trajectory='finite' (approximate)"
         )
     if "Checkpointing is not" in str(failure):
         return UnsupportedError(

@@ -45,9 +45,9 @@ def check_goes_through_module(student: Student, one: Pass, names: Mapping[Tensor
     past = [name for name, d in zip(names.values(), found, strict=True) if d is not None]
     if any_of(bool(past)):
         raise UnsupportedError(
-            f"the loss reaches parameter {past[0] if past else ''!r} past the student, as by a list of "
-            "parameters that was made before: take parameters from the module that per_sample_loss is "
-            "given, and keep modules as submodules, not in lists"
+            f"the loss uses parameter {past[0] if past else ''!r} without going through the module "
+            "that it is given: take parameters from that module, and register submodules instead of "
+            "keeping them in lists"
         )
 
 

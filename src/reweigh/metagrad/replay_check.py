@@ -50,12 +50,11 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
     if off > _allowed(step, taken) ** 2 * size:
         share = min((off / size) ** 0.5, 99.99)  # of nothing, it is everything
         raise UsageError(
-            f"the gradient that the optimizer got differs by {share:.{int(share < 0.01)}%} from that of "
-            "the weighted loss done again: go backward over loss() as it is (or over "
-            "(weights * losses).sum(), with weights() called right before the forward pass), not "
-            "divided and with nothing added (extra terms belong into per_sample_loss); give "
-            "clip_norm= if the loop clips, and accumulate= if it accumulates; no hook of the optimizer "
-            "may change it"
+            f"the optimizer's gradient differs by {share:.{int(share < 0.01)}%} from the replayed "
+            "gradient of the weighted loss: call backward on loss() unchanged (or on "
+            "(weights * losses).sum(), with weights() called right before the forward pass), put "
+            "further terms into per_sample_loss, pass clip_norm= or accumulate= if your loop clips or "
+            "accumulates, and let no optimizer hook change gradients"
         )
 
 

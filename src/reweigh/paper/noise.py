@@ -114,7 +114,7 @@ _NOISE_CHOICES = (
     "the paper does not say which MentorNet it shows; its value stands beside the data-driven one",
     "the published baseline was trained on a longer schedule than the methods; ours is not",
     "focal: γ of 0.5, 1 and 2, chosen by the trusted set seed by seed; the cost is that of all three",
-    "rows that the paper leaves out: three more of its source, our teachers, and five controls",
+    "rows that the paper leaves out: four more of its source, our teachers, and five controls",
 )
 
 RECIPES = (

@@ -24,12 +24,11 @@ def refuse_changed(finished: Iterable[tuple[Settings, Path]]) -> None:
         kept = read_record(home / RESULT)
         if learned_from_other(home, prepared(config)):
             raise _changed(
-                home, f"trained on other data than {config.data.name} and its settings give"
+                home, f"trained on data that {config.data.name} no longer gives", "the data"
             )
         if kept.get("code") and kept["code"] != code_of(config):
-            raise _changed(
-                home, f"made with another version of {' or '.join(named_in(config))} than is here"
-            )
+            own = " or ".join(named_in(config))
+            raise _changed(home, f"made with another version of {own}", "that version")
 
 
 def learned_from_other(home: Path, problem: AnyProblem) -> bool:
@@ -38,8 +37,7 @@ def learned_from_other(home: Path, problem: AnyProblem) -> bool:
     return bool(kept) and kept != fingerprint(problem)
 
 
-def _changed(home: Path, how: str) -> UsageError:
+def _changed(home: Path, how: str, what: str) -> UsageError:
     return UsageError(
-        f"{home} was {how} now, and would not compare with new runs: restore it, or give --out a new "
-        "folder."
+        f"{home} was {how}, so it cannot be compared with new runs. Restore {what}, or choose a new --out."
     )

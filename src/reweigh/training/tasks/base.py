@@ -59,7 +59,7 @@ class Task(ABC):
     """The last so many epochs whose students are averaged into the one that a run ends with."""
     num_classes: int | None = None
     layers: dict[str, str]
-    """Names of the student's layers behind I0 … I3, as far as it has them."""
+    """Names of the student's layers behind I0 … I3 (a translator: I0, I1, M0), as far as it has them."""
 
     @abstractmethod
     def __init__(self, config: Any, problem: Any, method: Method, device: torch.device) -> None: ...
