@@ -1,4 +1,5 @@
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,13 @@ def test_masked_pairs_have_low_quality(audited) -> None:
     assert summary["detection"]["wrong"] == found.changed.sum()
     worst = [row["source"] + row["target"] for row in summary["worst"]]
     assert sum("<MASK>" in text for text in worst) >= 8
+
+
+def test_what_a_run_cautions_of_its_audit_says_too(audited) -> None:
+    run, found = audited
+    said = json.loads((run / "result.json").read_text())["cautions"]
+    assert said
+    assert set(said) <= set(found.summary()["cautions"])
 
 
 def test_the_table_has_the_sentences(audited, monkeypatch) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reweigh import signals
 from reweigh.audit.detection import ranking
 from reweigh.audit.quality import unweighed, weight_or_nan, weight_ranks
-from reweigh.audit.run import weights_of
+from reweigh.audit.run import of_the_run, weights_of
 from reweigh.config import TranslationConfig
 from reweigh.config.methods import UniformConfig
 from reweigh.errors import DataError
@@ -107,7 +107,9 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
         loss=loss,
         quality=p if weights is None else ((weight_ranks(weights) + p) / 2).astype(np.float32),
         changed=problem.changed,
-        cautions=(*problem.cautions, *unweighed(weight)),
+        cautions=tuple(
+            dict.fromkeys((*problem.cautions, *unweighed(weight), *of_the_run(folder)))
+        ),
     )
 
 

@@ -117,11 +117,11 @@ def audit_run(folder: Path) -> Audit:
     _refuse_changed(folder, config, problem)
     seen = look(config, problem, folder / "best.safetensors")
     found = judge(problem, weights_of(folder, config, problem), seen)
-    said = dict.fromkeys((*found.cautions, *_of_the_run(folder)))
+    said = dict.fromkeys((*found.cautions, *of_the_run(folder)))
     return replace(found, cautions=tuple(said))
 
 
-def _of_the_run(folder: Path) -> Iterator[str]:
+def of_the_run(folder: Path) -> Iterator[str]:
     """What casts doubt on the student that judges: it hardly learned, or does not know the classes."""
     result = read_record(folder / RESULT)
     yield from result.get("cautions", ())
