@@ -1,3 +1,4 @@
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +61,29 @@ def test_rows_that_are_called_by_numbers_of_their_own(tmp_path: Path) -> None:
     second_pass(run, first, "drop", SilentProgress(), ["reweigh"])
     kept = audit_run(home_of(run, "drop")).samples.ids
     np.testing.assert_array_equal(kept, first.samples.ids[~first.is_issue])
+
+
+def test_names_that_a_spreadsheet_would_run_are_written_harmless_and_read_as_they_were(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(120) < 0.3, 1 - np.arange(120) % 2, np.arange(120) % 2)
+    names = ("=cmd|calc", "'=cmd|calc")
+    rows = [f"@row{k},{rng.normal(3 * (k % 2)):.3f},{names[labels[k]]}" for k in range(120)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    data = (f"data.name={tmp_path / 't.csv'}", "data.noise=none", "data.trusted_per_class=5")
+    run = finished_run(tmp_path / "run", *data, "training.epochs=6", "method.name=uniform")
+    first = audit_run(run)
+    assert 0 < first.is_issue.sum() < len(first.samples)
+    for how in ("drop", "relabel"):
+        second_pass(run, first, how, SilentProgress(), ["reweigh"])
+        with (run / f"second-pass-{how}.csv").open(newline="") as file:
+            cells = [cell for row in list(csv.reader(file))[1:] for cell in row]
+        assert all(cell.startswith("'") for cell in cells)
+    dropped, relabelled = (audit_run(home_of(run, how)).samples for how in ("drop", "relabel"))
+    np.testing.assert_array_equal(dropped.names, first.samples.names[~first.is_issue])
+    wanted = np.where(first.is_issue, first.predicted, first.samples.labels)
+    np.testing.assert_array_equal(relabelled.labels, wanted)
 
 
 def test_a_pass_that_is_done_is_read_and_one_that_was_stopped_goes_on(tmp_path: Path) -> None:

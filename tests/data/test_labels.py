@@ -86,7 +86,7 @@ def test_names_that_are_numbers_are_never_taken_for_positions(tmp_path):
 
 
 def test_what_a_table_of_ours_made_harmless_is_read_as_it_was(tmp_path):
-    hostile = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["=a", "-b/1", "'c", "+1", "e"]))
+    hostile = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["=a", "-b/1", "'c", "+1", "'=a"]))
     written = "\n".join(inert(name) for name in hostile.called().tolist())
     ids, _ = read_ids(write(tmp_path, "t.csv", f"id\n{written}\n"), hostile)
     assert ids.tolist() == [0, 1, 2, 3, 4]

@@ -107,9 +107,7 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
         loss=loss,
         quality=p if weights is None else ((weight_ranks(weights) + p) / 2).astype(np.float32),
         changed=problem.changed,
-        cautions=tuple(
-            dict.fromkeys((*problem.cautions, *unweighed(weight), *of_the_run(folder)))
-        ),
+        cautions=tuple(dict.fromkeys((*problem.cautions, *unweighed(weight), *of_the_run(folder)))),
     )
 
 

@@ -6,8 +6,6 @@ shown, and no choice rests on them. What was changed is a file in the first run'
 second run is a run like any other, in a folder beside it: it can be resumed, audited, reported.
 """
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
@@ -15,13 +13,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
+from reweigh.data.table_file import write_columns
 from reweigh.errors import UsageError
-from reweigh.replacing import write_atomically
 from reweigh.training.progress import Progress
 from reweigh.training.result import ErrorResult
 from reweigh.training.run import begin_or_go_on, resume, settings_of
@@ -99,8 +98,7 @@ def _dropping(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
             f"{folder} leaves out the samples of {config.data.drop} already; audit the run before it."
         )
     file = folder.resolve() / "second-pass-drop.csv"
-    rows = [[who] for who in audit.samples.called()[audit.is_issue].tolist()]
-    write_atomically(file, _text(["id"], rows))
+    _write({"id": audit.samples.called()[audit.is_issue]}, file)
     return _with_data(config, drop=str(file))
 
 
@@ -111,10 +109,8 @@ def _relabelled(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
     """
     file = folder.resolve() / "second-pass-relabel.csv"
     labels = np.where(audit.is_issue, audit.predicted, audit.samples.labels)  # (n,)
-    names = _written(audit.class_names)
-    called = audit.samples.called().tolist()
-    rows = [[who, names[k]] for who, k in zip(called, labels, strict=True)]
-    write_atomically(file, _text(["id", "label"], rows))
+    names = np.asarray(_written(audit.class_names))
+    _write({"id": audit.samples.called(), "label": names[labels]}, file)
     data = config.data
     ours = data.noise != "none" and data.labels is None
     truth = "original" if ours else data.true_labels
@@ -132,7 +128,7 @@ def _with_data(config: RunConfig, **changes: Any) -> RunConfig:
     return config.model_copy(update={"data": config.data.model_copy(update=changes)})
 
 
-def _text(head: list[str], rows: list[list[Any]]) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows([head, *rows])
-    return file.getvalue()
+def _write(columns: dict[str, NDArray[Any]], file: Path) -> None:
+    """As every table of ours, which a spreadsheet opens without running it."""
+    size = len(columns["id"])
+    write_columns(lambda part: {name: cells[part] for name, cells in columns.items()}, size, file)

@@ -81,9 +81,11 @@ def plain(text: str) -> str:
 def inert(text: str) -> str:
     """A text that no spreadsheet takes for a formula: an apostrophe stands before = + - @.
 
-    Plain numbers stay: −1 and +1 are common classes, and harmless.
+    Plain numbers stay: −1 and +1 are common classes, and harmless. One that begins with such an
+    apostrophe itself gets another, so that `plain` gives every text back.
     """
-    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    bare = text.lstrip("'")
+    return f"'{text}" if bare.startswith(_FORMULA) and not _NUMBER.fullmatch(bare) else text
 
 
 def _parts(size: int) -> Iterator[slice]:
