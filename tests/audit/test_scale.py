@@ -23,7 +23,7 @@ p = rng.random((n, K), dtype=np.float32)
 p /= p.sum(axis=1, keepdims=True)
 weights = rng.random((10, n), dtype=np.float32)
 problem = Problem(samples, samples, samples, tuple(map(str, range(K))), "image", labels, {})
-write_table(judge(problem, weights, Look(p, p[:9], np.arange(9))), Path("audit.csv"))
+write_table(judge(problem, weights, Look(p, np.arange(9), p[:9, 0], p[:9])), Path("audit.csv"))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """
 

@@ -115,7 +115,7 @@ def audit_run(folder: Path) -> Audit:
     assert isinstance(problem, Problem)
     signals.check()
     _refuse_changed(folder, config, problem)
-    seen = look(config, problem, folder / "best.safetensors")
+    seen = look(config, problem, folder)
     found = judge(problem, weights_of(folder, config, problem), seen)
     said = dict.fromkeys((*found.cautions, *of_the_run(folder)))
     return replace(found, cautions=tuple(said))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from reweigh.audit.run import Audit
 from reweigh.report.charts import Chart
 from reweigh.report.colours import RIGHT, SCALE, WRONG, colour
-from reweigh.report.states import How, plane, states_by_class, states_by_weight
+from reweigh.report.states import WHOSE_WEIGHT, How, plane, states_by_class, states_by_weight
 from reweigh.report.words import on_chart_apart, plain
 
 BINS = 40
@@ -72,14 +72,11 @@ def _weights(audit: Audit) -> Chart:
 
 
 def _weight_and_loss(audit: Audit) -> Chart:
-    part = np.isin(np.arange(len(audit.samples)), audit.look.shown)
-    labels = audit.samples.labels
-    p = audit.look.probabilities[np.arange(len(labels)), labels]
-    loss = -np.log(np.maximum(p, 1e-6))  # (n,)
+    shown, losses = audit.look.shown, audit.look.losses
     dots = [
         {
             "type": "scatter", "mode": "markers", "name": name,
-            "x": plain(loss[member & part]), "y": plain(audit.weight[member & part]),
+            "x": plain(losses[member[shown]]), "y": plain(audit.weight[shown][member[shown]]),
             "marker": {"color": paint, "size": 5, "opacity": 0.6, "symbol": mark},
         }
         for (name, paint, member), mark in zip(groups(audit), ("circle", "x"), strict=True)
@@ -88,7 +85,10 @@ def _weight_and_loss(audit: Audit) -> Chart:
         "xaxis": {"title": {"text": "loss of the given label"}},
         "yaxis": {"title": {"text": "weight"}, "rangemode": "tozero"},
     }
-    caption = f"{int(part.sum()):,} samples; a curve of the loss alone would be one line here."
+    caption = (
+        f"{len(shown):,} samples: the loss by the student of the last epoch, and {WHOSE_WEIGHT}. "
+        "Weights that are a curve of the loss alone lie near one line."
+    )
     return Chart("weight-loss", "Weight against loss", caption, dots, layout)
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reweigh.audit.quality import LAST_EPOCHS
 from reweigh.audit.run import Audit
 from reweigh.report.charts import Chart
 from reweigh.report.colours import SCALE, colour, symbol
@@ -16,6 +17,8 @@ _WORDS = {
     "pca": ("component", "first two principal components"),
     "t-sne": ("coordinate", "t-SNE: neighbours stay near, distances mean little"),
 }
+WHOSE_WEIGHT = f"the mean weight of the last epochs ({LAST_EPOCHS} at most)"
+"""What a chart that shows weights says of them."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,15 @@ def states_by_class(audit: Audit, on: Plane) -> Chart:
         }
         for k, name in enumerate(audit.class_names)
     ]  # fmt: skip
-    caption = f"What the last layer sees of {len(on.at):,} samples, {_WORDS[on.how][1]}."
+    caption = (
+        f"What the last layer of the student of the last epoch sees of {len(on.at):,} samples: "
+        f"{_WORDS[on.how][1]}."
+    )
     return Chart("states-class", "Internal states by given label", caption, dots, _axes(on))
 
 
 def states_by_weight(audit: Audit, on: Plane) -> Chart:
-    """The same points, dark where the teacher does not believe."""
+    """The same points, blue where the teacher does not believe."""
     weight = audit.weight[audit.look.shown]
     ceiling = float(np.nanquantile(weight, 0.98)) if np.isfinite(weight).any() else 1.0
     marker = {
@@ -74,7 +80,7 @@ def states_by_weight(audit: Audit, on: Plane) -> Chart:
         "colorbar": {"title": {"text": "weight"}, "thickness": 12},
     }  # fmt: skip
     dots = {"type": "scatter", "mode": "markers", "x": plain(on.at[:, 0]), "y": plain(on.at[:, 1])}
-    caption = "The same points; dark ones the teacher does not believe."
+    caption = f"The same points by {WHOSE_WEIGHT}; blue ones the teacher does not believe."
     traces = [dots | {"marker": marker}]
     return Chart("states-weight", "Internal states by weight", caption, traces, _axes(on))
 
