@@ -81,7 +81,7 @@ def test_names_that_a_spreadsheet_would_run_are_written_harmless_and_read_as_the
             cells = [cell for row in list(csv.reader(file))[1:] for cell in row]
         assert all(cell.startswith("'") for cell in cells)
     dropped, relabelled = (audit_run(home_of(run, how)).samples for how in ("drop", "relabel"))
-    np.testing.assert_array_equal(dropped.names, first.samples.names[~first.is_issue])
+    np.testing.assert_array_equal(dropped.called(), first.samples.called()[~first.is_issue])
     wanted = np.where(first.is_issue, first.predicted, first.samples.labels)
     np.testing.assert_array_equal(relabelled.labels, wanted)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import HOSTILE, report
 
 from reweigh.report.words import shown
@@ -151,4 +152,24 @@ def test_texts_of_samples_are_searched_and_downloaded(browser, tmp_path: Path) -
     with open(download.value.path(), newline="", encoding="utf-8") as file:
         rows = {int(row["id"]): row["source"] for row in csv.DictReader(file)}
     assert rows == {i: f"'=sentence {i} <b>1</b>" for i in odd}
+    assert seen.complaints == []
+
+
+def test_sentence_pairs_are_searched_sorted_and_downloaded(browser, tmp_path: Path) -> None:
+    made = report()
+    seen = visit(browser, Report(made.runs, made.main, None, pairs=audited_pairs()), tmp_path)
+    page = seen.page
+    everything = cards(page)
+    page.fill("#search", "<mask>")
+    assert 0 < len(cards(page)) < len(everything)
+    page.select_option("#sort", "id")
+    ids = [int(card["id"]) for card in cards(page)]
+    assert ids == sorted(ids)
+    with page.expect_download() as download:
+        page.click("#download")
+    with open(download.value.path(), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["id", "label_quality", "weight", "loss", "source", "target"]
+    assert [int(row["id"]) for row in rows] == ids
+    assert all("<MASK>" in row["source"] + row["target"] for row in rows)
     assert seen.complaints == []

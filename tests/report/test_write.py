@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.audit.made_up import audited, finished_run
+from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import HOSTILE, report
 
 from reweigh.audit.run import audit_run
@@ -140,15 +141,8 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
     ]
     made = report()
     runs = [replace(made.runs[0], row=r["method"], result=r) for r in results]
-    worst = {"id": 7, "source": "<b>ein</b> Hund", "target": "a <MASK>", "label_quality": 0.1}
-
-    class Audited:
-        cautions = ("nobody <checked> it",)
-
-        def summary(self) -> dict:
-            return {"worst": [worst | {"weight": None, "loss": 3.0}]}
-
-    translated = Report(runs, runs[1], None, pairs=Audited())
+    pairs = replace(audited_pairs(), cautions=("nobody <checked> it",))
+    translated = Report(runs, runs[1], None, pairs=pairs)
     assert headline(translated) == (
         "Trained with deep (reweighed, the default), the model reaches a BLEU of 33.0; plain training 30.0."
     )
@@ -161,10 +155,8 @@ def test_a_translator_is_judged_by_bleu_and_more_is_better() -> None:
     assert "tok:13a" in page
     assert 'id="samples"' not in page
     assert "<strong>Caution:</strong> nobody &lt;checked&gt; it." in page
-    assert (
-        '<td class="name">&lt;b&gt;ein&lt;/b&gt; Hund</td><td class="name">a &lt;MASK&gt;' in page
-    )
-    assert set(drawings(page)) == {"methods", "trusted-error", "train-loss", "effective-share"}
+    curves = {"methods", "trusted-error", "train-loss", "effective-share"}
+    assert set(drawings(page)) == curves | {"weights", "weight-loss"}
     with pytest.raises(UsageError, match="different kinds"):
         measure_of([results[0], made.runs[0].result])
 

@@ -8,6 +8,7 @@ is a ranking.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from reweigh import signals
-from reweigh.audit.detection import ranking
+from reweigh.audit.detection import Ranking, ranking
 from reweigh.audit.quality import unweighed, weight_or_nan, weight_ranks
 from reweigh.audit.run import of_the_run, weights_of
 from reweigh.config import TranslationConfig
@@ -25,8 +26,11 @@ from reweigh.errors import DataError
 from reweigh.methods import method_for
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus
+from reweigh.text.pairs import Pairs
+from reweigh.text.prepare import training_text
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
+from reweigh.training.problem import text_spec
 from reweigh.training.run import refuse_unfinished, set_up_torch
 from reweigh.training.same_data import learned_from_other
 from reweigh.training.tasks import prepared
@@ -36,6 +40,7 @@ from reweigh.training.workshop import device_after
 
 SHOWN = 10
 """Pairs in the summary, the most suspicious first."""
+COLUMNS = ("index", "id", "source", "target", "label_quality", "weight", "loss")
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class PairAudit:
 
     corpus: Corpus
     codec: Codec
+    text: Pairs | None
+    """(n,) as the file has them; None where it is cut into words already."""
     weight: NDArray[np.float32]  # (n,), mean of the last epochs, 1 on average; NaN without
     loss: NDArray[np.float32]  # (n,), of a target token
     quality: NDArray[np.float32]  # (n,)
@@ -54,33 +61,47 @@ class PairAudit:
         return len(self.corpus)
 
     def columns(self, part: slice) -> dict[str, NDArray[Any]]:
-        """Columns of the table for some pairs; sentences as the student reads them, put together again."""
+        """Columns of the table for some pairs, by name and in order."""
         positions = range(len(self))[part]
-        return {
-            "index": np.asarray(positions),
-            "id": self.corpus.ids[part],
-            "source": np.array([self._read(self.corpus.source[k]) for k in positions], str),
-            "target": np.array([self.codec.decode(self.corpus.target[k]) for k in positions], str),
-            "label_quality": self.quality[part],
-            "weight": self.weight[part],
-            "loss": self.loss[part],
-        }
+        sentences = np.array([self.sentences(k) for k in positions], object).reshape(-1, 2)
+        values = (
+            np.asarray(positions), self.corpus.ids[part], *sentences.T,
+            self.quality[part], self.weight[part], self.loss[part],
+        )  # fmt: skip
+        return dict(zip(COLUMNS, values, strict=True))
+
+    def sentences(self, k: int) -> tuple[str, str]:
+        """Source and target of the pair at position k, as the file has them.
+
+        Where noise was planted, or the file was cut into words already: what the student reads, put
+        together again.
+        """
+        if self.text is not None and not (self.changed is not None and self.changed[k]):
+            return self.text.source[k], self.text.target[k]
+        words = self.codec.decode_words(self.corpus.source[k].tolist())
+        return self.codec.form.source_sentence(words), self.codec.decode(self.corpus.target[k])
+
+    def worst(self, most: int) -> list[dict[str, Any]]:
+        """The most suspicious pairs, the worst first: a row of the table each, None for NaN."""
+        ranked = np.argsort(self.quality, kind="stable")[:most].tolist()
+        rows = [
+            {k: v.tolist()[0] for k, v in self.columns(slice(i, i + 1)).items()} for i in ranked
+        ]
+        return [{k: None if v != v else v for k, v in row.items()} for row in rows]
+
+    @cached_property
+    def detection(self) -> Ranking | None:
+        """How well planted noise was found; None where none was planted."""
+        return None if self.changed is None else ranking(self.changed, self.quality)
 
     def summary(self) -> dict[str, Any]:
         """For programs: the worst pairs, and how well noise was found where it was planted."""
-        worst = np.argsort(self.quality, kind="stable")[:SHOWN].tolist()
-        rows = [{k: v[0].item() for k, v in self.columns(slice(i, i + 1)).items()} for i in worst]
-        finite = [{k: None if v != v else v for k, v in row.items()} for row in rows]
-        truth = None if self.changed is None else ranking(self.changed, self.quality)
         return {
             "pairs": len(self),
             "cautions": list(self.cautions),
-            "worst": finite,
-            "detection": truth,
+            "worst": self.worst(SHOWN),
+            "detection": self.detection,
         }
-
-    def _read(self, numbers: NDArray[np.int32]) -> str:
-        return self.codec.form.source_sentence(self.codec.decode_words(numbers.tolist()))
 
 
 def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
@@ -103,6 +124,7 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     return PairAudit(
         corpus=problem.train,
         codec=problem.codec,
+        text=_as_written(config, problem),
         weight=weight,
         loss=loss,
         quality=p if weights is None else ((weight_ranks(weights) + p) / 2).astype(np.float32),
@@ -118,6 +140,14 @@ def _refuse_changed(folder: Path, config: TranslationConfig, problem: Translatio
             f"{config.data.name} no longer gives the pairs that {folder} was trained on; restore the "
             "text, or train again."
         )
+
+
+def _as_written(config: TranslationConfig, problem: TranslationProblem) -> Pairs | None:
+    """The training pairs in the file's own words, unless these are tokens, too."""
+    if config.data.tokenised:
+        return None
+    text = training_text(text_spec(config))
+    return text.take(np.searchsorted(text.ids, problem.train.ids))
 
 
 @torch.no_grad()

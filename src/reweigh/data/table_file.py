@@ -108,7 +108,7 @@ def _write_csv(columns: Columns, size: int, path: Path) -> None:
 
 def _cells(column: NDArray[Any]) -> list[Any]:
     """A column as cells: texts made inert, six figures of a number, nothing for NaN."""
-    if column.dtype.kind == "U":
+    if column.dtype.kind in "UO":  # texts, of one width or each of its own
         return [inert(text) for text in column.tolist()]
     if column.dtype.kind == "f":
         return ["" if x != x else f"{x:.6g}" for x in column.tolist()]
@@ -132,7 +132,7 @@ def _write_parquet(columns: Columns, size: int, path: Path) -> None:
 
 def _sound(column: NDArray[Any]) -> Any:
     """File names that are no text, as CSV has them, too."""
-    if column.dtype.kind != "U":
+    if column.dtype.kind not in "UO":
         return column
     return [text.encode(errors="backslashreplace").decode() for text in column.tolist()]
 

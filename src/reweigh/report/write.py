@@ -17,7 +17,8 @@ from reweigh.errors import UsageError
 from reweigh.replacing import write_atomically
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
-from reweigh.report.evidence import LONGEST, Texts, texts_of
+from reweigh.report.evidence import Texts, texts_of
+from reweigh.report.pairs import pair_charts, pair_findings
 from reweigh.report.runs import Run, counterpart, foremost, read_runs, table, test_sets
 from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from reweigh.audit.pairs import PairAudit
 
 INDEX = "index.html"
-SIDES = ("source", "target")
 KNOWN_AS = {"deep": "reweighed, the default", "uniform": "plain training"}
 BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
 MARK = '<meta name="generator" content="reweigh report">'
@@ -73,6 +73,7 @@ class Report:
         """All charts, the answer first where there is something to compare; t-SNE takes a while."""
         answer = [methods_chart(self.rows, self.measure)] if len(self.rows) > 1 else []
         own = [] if self.audit is None else audit_charts(self.audit, self.states)
+        own += [] if self.pairs is None else pair_charts(self.pairs)
         if self.beside is not None:
             run, audit = self.beside
             names = shown(self.main.row, 40), shown(run.row, 40)
@@ -179,15 +180,9 @@ def _content(report: Report) -> dict[str, Any]:
         ),
         "bibtex": bibtex(run.result["method"] for run in report.runs),
         "audited": report.audit is not None,
-        "pairs": [] if report.pairs is None else _worst(report.pairs),
+        "pairs": None if report.pairs is None else pair_findings(report.pairs),
         **({} if report.audit is None else _findings(report.audit, report.texts)),
     }
-
-
-def _worst(pairs: "PairAudit") -> list[dict[str, Any]]:
-    """The most suspicious sentence pairs."""
-    rows = pairs.summary()["worst"]
-    return [row | {side: shown(row[side], LONGEST) for side in SIDES} for row in rows]
 
 
 def _findings(audit: Audit, texts: Texts | None) -> dict[str, Any]:

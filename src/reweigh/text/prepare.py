@@ -25,6 +25,7 @@ from reweigh.text.codec import VOCABULARY, Codec, TextForm
 from reweigh.text.corpus import Corpus, HeldOut, Ragged
 from reweigh.text.hold_out import Split, split
 from reweigh.text.noise import parse_noise, plant
+from reweigh.text.pairs import Pairs
 from reweigh.text.parts import Part
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.segmented import unsegmented
@@ -98,6 +99,11 @@ def prepare(spec: TextSpec) -> TranslationProblem:
     words = [] if files.official or spec.noise != "none" else list(_cautions(set(files.parts)))
     words += unsegmented(problem.tests, spec.target)
     return replace(problem, record={"data": spec.data, **problem.record}, cautions=tuple(words))
+
+
+def training_text(spec: TextSpec) -> Pairs:
+    """The training pairs as their file has them, before anything was left out, cut or planted."""
+    return find_texts(spec.data, spec.data_dir, spec.source, spec.target).read().train
 
 
 def _given(place: Path, form: TextForm) -> Codec:

@@ -39,11 +39,14 @@ function texts(card, tag = "dd") {
   return Array.from(card.querySelectorAll(tag), (cell) => cell.textContent);
 }
 
+function chosen(id, own) {  // sentence pairs have no labels to choose among
+  return !byId(id) || !byId(id).value || byId(id).value === own;
+}
+
 function wanted(card) {
   const { id, name, given, suggested } = card.dataset;
   const text = byId("search").value.trim().toLowerCase();
-  return (!byId("given").value || byId("given").value === given)
-    && (!byId("suggested").value || byId("suggested").value === suggested)
+  return chosen("given", given) && chosen("suggested", suggested)
     && (!text || id === text || [name, ...texts(card)].some((own) => own.toLowerCase().includes(text)));
 }
 
@@ -66,8 +69,8 @@ function cell(text) {
 }
 
 function download() {
-  const names = ["called", "name", "given", "suggested", "quality", "weight"];
-  const known = ["id", "name", "given_label", "predicted_label", "label_quality", "weight"];  // as in audit.csv
+  const names = list.dataset.fields.split(" ");
+  const known = list.dataset.columns.split(" ");  // as in audit.csv
   const head = [...known, ...texts(cards[0], "dt").map((name) => (known.includes(name) ? "column " + name : name))].map(cell).join(",");
   const rows = Array.from(list.children).filter((card) => !card.hidden)
     .map((card) => [...names.map((name) => card.dataset[name]), ...texts(card)].map(cell).join(","));
@@ -80,7 +83,7 @@ function download() {
 
 if (list) {
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  for (const id of ["given", "suggested", "sort"]) byId(id).addEventListener("change", arrange);
+  for (const choice of byId("controls").querySelectorAll("select")) choice.addEventListener("change", arrange);
   byId("search").addEventListener("input", arrange);
   byId("download").addEventListener("click", download);
   arrange();
