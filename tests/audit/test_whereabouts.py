@@ -12,7 +12,7 @@ from tests.audit.made_up import audited, finished_run
 
 from reweigh.audit.run import audit_run
 from reweigh.errors import DataError, UsageError
-from reweigh.report.runs import read_runs
+from reweigh.report.reading import read_runs
 from reweigh.report.write import read_report, render
 from reweigh.training.tasks import _prepared
 
@@ -94,5 +94,5 @@ def test_runs_with_other_trusted_samples_do_not_compare(home: Path) -> None:
         again = finished_run(home.parent / "again", *SETTINGS, "training.lr=0.01")
     with pytest.raises(UsageError, match=r"data\.trusted_per_class = 5 and other has 9"):
         read_runs([home, other])
-    rows = {run.row for run in read_runs([home, again])}
+    rows = {run.row for run in read_runs([home, again]).runs}
     assert rows == {"deep (first)", "deep (again)"}

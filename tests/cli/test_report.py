@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -18,6 +19,16 @@ def test_the_page_and_its_figures_are_written_where_it_says(tmp_path: Path) -> N
     assert Path(answer["page"]) == home / "report" / "index.html"
     assert all(Path(path).is_file() for path in answer["files"])
     assert {Path(path).suffix for path in answer["files"]} == {".html", ".svg"}
+
+
+def test_what_the_page_cautions_of_is_said_in_the_terminal_and_to_programs(tmp_path: Path) -> None:
+    home = finished_run(tmp_path / "run")
+    copy = shutil.copytree(home, tmp_path / "copy")
+    arguments = ["report", str(home), str(copy), "--json"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    told = "copy repeats run (the same settings and the same seed) and is left out"
+    assert told in json.loads(result.stdout)["cautions"]
+    assert f"Caution: {told}." in result.stderr
 
 
 def test_a_signal_between_page_and_figures_leaves_what_is_whole(

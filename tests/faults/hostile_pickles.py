@@ -25,7 +25,7 @@ from reweigh.audit.run import audit_run
 from reweigh.config import read_config
 from reweigh.data.prepare import DataSpec, prepare
 from reweigh.errors import ReweighError
-from reweigh.report.runs import read_runs
+from reweigh.report.reading import read_runs
 from reweigh.training import checkpoint
 from reweigh.training.checkpoint import MANIFEST, MODEL, STATE, Checkpoints
 from reweigh.training.progress import SilentProgress

@@ -1,41 +1,10 @@
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.audit.made_up import finished_run
 from tests.report.made_up import run
 
-from reweigh.errors import UsageError
-from reweigh.report.runs import Run, counterpart, foremost, read_runs, table
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory) -> Path:
-    return finished_run(tmp_path_factory.mktemp("runs") / "first", "method.name=uniform")
-
-
-def test_a_run_and_a_folder_of_runs_are_both_read_and_each_once(home: Path) -> None:
-    (alone,) = read_runs([home])
-    assert alone.row == "uniform"
-    assert len(alone.metrics) == 2
-    assert [r.folder for r in read_runs([home, home.parent])] == [alone.folder]
-
-
-def test_a_comparison_names_its_rows(home: Path, tmp_path: Path) -> None:
-    (alone,) = read_runs([home])
-    named = tmp_path / f"plain-twice_s0_{alone.result['run_id'][:8]}"
-    shutil.copytree(home, named)
-    assert read_runs([tmp_path])[0].row == "plain-twice"
-
-
-def test_what_holds_no_finished_run_is_refused(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no finished run"):
-        read_runs([tmp_path])
-    copy = Path(shutil.copytree(home, tmp_path / "copy"))
-    (copy / "result.json").unlink()
-    with pytest.raises(UsageError, match="has not finished"):
-        read_runs([copy])
+from reweigh.report.runs import Run, counterpart, foremost, table
 
 
 def test_the_foremost_weighs_and_does_not_know_the_truth(tmp_path: Path) -> None:
@@ -84,26 +53,3 @@ def test_training_on_the_trusted_samples_is_no_lead(tmp_path: Path) -> None:
     mixed = '[method]\nname = "deep"\ntrusted_share = 0.1\n'
     default = replace(run("deep", error=0.2, weighed=tmp_path), settings=mixed)
     assert foremost([run("focal", error=0.1, weighed=tmp_path), default]) is default
-
-
-def test_runs_of_different_settings_are_not_averaged(home: Path, tmp_path: Path) -> None:
-    first = Path(shutil.copytree(home, tmp_path / "first"))
-    other = Path(shutil.copytree(home, tmp_path / "other"))
-    seed = Path(shutil.copytree(home, tmp_path / "seed"))
-    settings = (first / "config.toml").read_text()
-    (other / "config.toml").write_text(settings.replace("lr = ", "lr = 1"))
-    (seed / "config.toml").write_text(settings.replace("seed = 0", "seed = 1"))
-    rows = table(read_runs([first, other, seed]))
-    assert sorted(row["seeds"] for row in rows) == [1, 2]
-    assert all(row["method"].startswith("uniform (") for row in rows)
-
-
-def test_runs_of_different_data_do_not_compare(home: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(home, tmp_path / "copy"))
-    settings = (copy / "config.toml").read_text()
-    (copy / "config.toml").write_text(settings.replace('"flip:0.4"', '"uniform:0.6"'))
-    with pytest.raises(UsageError, match=r"data\.noise = 'flip:0\.4' and copy has 'uniform:0\.6'"):
-        read_runs([home, copy])
-    relabelled = settings.replace('noise = "flip:0.4"', 'noise = "none"\nlabels = "second.csv"')
-    (copy / "config.toml").write_text(relabelled)
-    assert len(read_runs([home, copy])) == 2

@@ -49,6 +49,10 @@ def report(
     suggested label, and all that is needed to do it again. Where some RUNs
     weigh by internal states and others by the loss, two are shown side by side.
 
+    Errors compare where student and schedule are the same: other RUNs stand in
+    the table under a caution and not in the headline. What failed, is not
+    finished or repeats another RUN is named.
+
     [bold]Examples[/bold]
 
     reweigh report runs/photos
@@ -67,7 +71,10 @@ def report(
             from reweigh.report.figures import write_figures
 
             written += write_figures(found, folder / "figures", figures.value)
+    for words in found.cautions:
+        screen.say(f"Caution: {words}.")
     if as_json:
-        screen.show_json({"page": str(page), "files": [str(path) for path in written]})
+        files, cautions = [str(path) for path in written], list(found.cautions)
+        screen.show_json({"page": str(page), "files": files, "cautions": cautions})
     else:
         screen.show(f"The report is at {page}")

@@ -1,28 +1,19 @@
-"""The finished runs that a report is about, read from their folders."""
+"""The finished runs that a report is about: which to show, and the table of them all."""
 
 import statistics
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reweigh.config.differences import told_apart
 from reweigh.config.methods import trains_on_trusted
-from reweigh.config.writing import defining, experiment, row_in
-from reweigh.errors import UsageError
+from reweigh.config.writing import defining
 from reweigh.training.comparison import both_scores
 from reweigh.training.measures import Value, measure_of
-from reweigh.training.result import RESULT
-from reweigh.training.run import refuse_unfinished
-from reweigh.training.run_folder import read_metrics, read_record
 
 CEILINGS = ("perfect-weights", "perfect-mixed", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""
-
-
-_FREE = {"labels", "true_labels", "drop", "dir", "seed"}
-"""Settings of the data in which runs may differ and still compare: what a second pass changes."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +28,8 @@ class Run:
     environment: dict[str, Any]
     settings: str
     command: str
+    ended: str = ""
+    """When, as ISO 8601; empty where nobody says."""
 
     @property
     def seed(self) -> int:
@@ -47,6 +40,15 @@ class Run:
     def method(self) -> dict[str, Any]:
         """Its settings of the method."""
         return tomllib.loads(self.settings).get("method", {"name": self.result["method"]})
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What it must have in common with runs that it is compared with: student and schedule.
+
+        Data is not among them: runs of different data are not read into one report.
+        """
+        values = defining(self.settings)
+        return {name: values.get(name, {}) for name in ("training", "student")}
 
     @property
     def internal(self) -> bool:
@@ -60,43 +62,6 @@ class Run:
     def weighed(self) -> bool:
         """Whether somebody gave weights."""
         return (self.folder / "weights").is_dir()
-
-
-def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """The finished runs in these folders, each a run's own or one that holds several."""
-    homes = [home for folder in folders for home in _homes(folder)]
-    runs = [_read(home) for home in dict.fromkeys(home.resolve() for home in homes)]
-    _refuse_mixed(runs)
-    names = told_apart([run.row for run in runs], [defining(run.settings) for run in runs])
-    called = _called(runs)
-    return [
-        replace(run, row=f"{run.row} ({folder})" if folder and name != run.row else name)
-        for run, name, folder in zip(runs, names, called, strict=True)
-    ]
-
-
-def _called(runs: Sequence[Run]) -> list[str | None]:
-    """What people call an experiment: its first run's folder, where those differ."""
-    kinds = [experiment(run.settings) for run in runs]
-    folders = {kind: run.folder.name for kind, run in zip(kinds[::-1], runs[::-1], strict=True)}
-    distinct = len(set(folders.values())) == len(folders)
-    return [folders[kind] if distinct else None for kind in kinds]
-
-
-def _refuse_mixed(runs: Sequence[Run]) -> None:
-    """Errors on different data do not compare; a second pass has other labels, not other data."""
-    first = tomllib.loads(runs[0].settings)
-    for run in runs[1:]:
-        other = tomllib.loads(run.settings)
-        relabelled = "labels" in first.get("data", {}) or "labels" in other.get("data", {})
-        keys = first.get("data", {}).keys() | other.get("data", {}).keys()
-        for key in sorted(keys - _FREE - ({"noise"} if relabelled else set())):
-            a, b = (settings.get("data", {}).get(key) for settings in (first, other))
-            if a != b:
-                raise UsageError(
-                    f"{runs[0].folder.name} has data.{key} = {a!r} and {run.folder.name} has {b!r}: they "
-                    f"do not compare; make a report of each."
-                )
 
 
 def foremost(runs: Sequence[Run]) -> Run:
@@ -157,32 +122,3 @@ def test_sets(runs: Sequence[Run]) -> list[dict[str, str]]:
 def _spread(values: list[float]) -> Value:
     """Mean and standard deviation; none of one value."""
     return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else None
-
-
-def _homes(folder: Path) -> list[Path]:
-    if (folder / "config.toml").is_file():
-        refuse_unfinished(folder)
-        return [folder]
-    homes = sorted(result.parent for result in folder.glob(f"*/{RESULT}"))
-    if not homes:
-        raise UsageError(f"{folder} holds no finished run: neither it nor a folder in it.")
-    return homes
-
-
-def _read(home: Path) -> Run:
-    result = read_record(home / RESULT)
-    return Run(
-        folder=home,
-        row=_row(home, result),
-        result=result,
-        metrics=read_metrics(home),
-        environment=read_record(home / "env.json"),
-        settings=(home / "config.toml").read_text(encoding="utf-8"),
-        command=(home / "command.txt").read_text(encoding="utf-8").strip(),
-    )
-
-
-def _row(home: Path, result: dict[str, Any]) -> str:
-    """A comparison names its folders ROW_sSEED_ID, so that variants of one method stay apart."""
-    row = row_in(home.name)
-    return row if row != home.name else result["method"]

@@ -1,5 +1,6 @@
 """Names that others chose (classes, files, runs) and numbers, made fit for a page."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -14,6 +15,16 @@ def shown(text: str, longest: int = LONGEST) -> str:
     """The text, cut where it is very long; half a surrogate pair becomes the mark for it."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return whole if len(whole) <= longest else whole[: longest - 1] + "…"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 group`, `2,000 groups`."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def unbroken(text: str) -> str:
+    """With blanks that do not break between a figure and its sign or unit: no line begins with `%`."""
+    return re.sub(r"(?<=[\d±]) (?=[±%\d])", "\N{NO-BREAK SPACE}", text)
 
 
 def on_chart(text: str) -> str:

@@ -17,13 +17,16 @@ from reweigh.errors import UsageError
 from reweigh.replacing import write_atomically
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
+from reweigh.report.doubts import cautions
 from reweigh.report.evidence import Texts, texts_of
+from reweigh.report.headline import about, headline, to_compare
 from reweigh.report.pairs import pair_charts, pair_findings
-from reweigh.report.runs import Run, counterpart, foremost, read_runs, table, test_sets
+from reweigh.report.reading import read_runs
+from reweigh.report.runs import Run, counterpart, foremost, table, test_sets
 from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.suspects import suspects
-from reweigh.report.words import shown
+from reweigh.report.words import counted, shown
 from reweigh.training.measures import Measure, measure_of
 from reweigh.training.run import settings_of
 
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
     from reweigh.audit.pairs import PairAudit
 
 INDEX = "index.html"
-KNOWN_AS = {"deep": "reweighed, the default", "uniform": "plain training"}
-BASELINES = {"uniform": "plain training", "trusted-only": "the trusted samples alone"}
 MARK = '<meta name="generator" content="reweigh report">'
 
 
@@ -51,6 +52,8 @@ class Report:
     states: How = "pca"
     pairs: "PairAudit | None" = None
     """Of the main run's sentence pairs, if it translates."""
+    remarks: tuple[str, ...] = ()
+    """What was said of the folders: runs that are missing or were left out."""
 
     @property
     def measure(self) -> Measure:
@@ -65,8 +68,7 @@ class Report:
     @property
     def cautions(self) -> tuple[str, ...]:
         """What to know before believing the headline."""
-        source = self.audit or self.pairs
-        return source.cautions if source is not None else ()
+        return cautions(self)
 
     @cached_property
     def charts(self) -> list[Chart]:
@@ -83,14 +85,16 @@ class Report:
 
 def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
     """Read the runs and audit the foremost of them, and the one to stand beside it."""
-    runs = read_runs(folders)
-    main = foremost(runs)
+    found = read_runs(folders)
+    runs, main = found.runs, foremost(found.runs)
     signals.check()
     config = settings_of(main.folder)
     if not isinstance(config, RunConfig):
         from reweigh.audit.pairs import audit_pairs  # a Transformer, for those who translate
 
-        return Report(runs, main, None, pairs=audit_pairs(main.folder, config))
+        return Report(
+            runs, main, None, pairs=audit_pairs(main.folder, config), remarks=found.remarks
+        )
     other = counterpart(runs, main)
     audit = audit_run(main.folder)
     return Report(
@@ -100,6 +104,7 @@ def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
         texts=texts_of(main.folder, audit),
         beside=None if other is None else (other, audit_run(other.folder)),
         states=states,
+        remarks=found.remarks,
     )
 
 
@@ -172,6 +177,9 @@ def _content(report: Report) -> dict[str, Any]:
         "signature": main.result.get("signature", ""),
         "beside": "" if report.beside is None else shown(report.beside[0].folder.name),
         "headline": headline(report),
+        "about": about(report),
+        "to_compare": to_compare(report),
+        "counted": counted,
         "cautions": report.cautions,
         "charts": {chart.key: chart for chart in charts},
         "drawings": {c.key: {"data": c.data, "layout": c.layout} for c in charts},
@@ -196,18 +204,3 @@ def _findings(audit: Audit, texts: Texts | None) -> dict[str, Any]:
         "given_labels": sorted({s["given"] for s in found}),
         "suggested_labels": sorted({s["suggested"] for s in found}),
     }
-
-
-def headline(report: Report) -> str:
-    """The answer in a sentence: the error or BLEU, beside the baselines that were run."""
-    rows = {row["method"]: row for row in report.rows}
-    measure, own = report.measure, report.main.row
-    value = measure.text(rows[own]["last"])
-    who = shown(own) + (f" ({words})" if (words := KNOWN_AS.get(own)) else "")
-    text = measure.sentence.format(who=who, how_much=value)
-    others = [
-        f"{words} {measure.text(rows[name]['last'])}"
-        for name, words in BASELINES.items()
-        if name in rows and name != own
-    ]
-    return "; ".join([text[0].upper() + text[1:], *others]) + "."

@@ -23,8 +23,8 @@ class _Run:
     """What is said in a run's folder."""
 
     home: Path
-    done: bool
-    """Whether it has come to something."""
+    missing: str | None
+    """Why it has come to nothing; None where it has come to something."""
     settings: dict[str, Any]
 
     @property
@@ -45,13 +45,29 @@ class _Run:
 
 def read_tables(folder: Path) -> list[Comparison]:
     """The tables of what is finished in a folder, and what is missing from them."""
-    runs = [_read(file.parent) for file in sorted(folder.glob("*/status.json"))]
-    if not any(run.done and run.settings for run in runs):
+    runs = [_read(home) for home in homes_in(folder)]
+    if all(run.missing for run in runs):
         raise UsageError(_nothing_in(folder))
     groups = _on_the_same_terms([run for run in runs if run.settings])
     words = differences([group[0].terms for group in groups])
-    lost = {run.home.name: "no config.toml" for run in runs if not run.settings}
+    lost = _missing(run for run in runs if not run.settings)
     return [_table(g, folder, w, lost) for g, w in zip(groups, words, strict=True)]
+
+
+def homes_in(folder: Path) -> list[Path]:
+    """The folders in it that are those of runs, however these ended."""
+    return [file.parent for file in sorted(folder.glob("*/status.json"))]
+
+
+def why_missing(home: Path) -> str | None:
+    """Why the run in a folder has come to nothing; None where it has come to something."""
+    if not (home / "config.toml").is_file():
+        return "no config.toml"
+    if is_done(home):
+        return None
+    status = read_record(home / "status.json")
+    failed = status.get("status") == "failed"
+    return str(status.get("reason") or "failed") if failed else "not finished"
 
 
 def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
@@ -62,7 +78,7 @@ def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
 def _read(home: Path) -> _Run:
     file = home / "config.toml"
     settings = defining(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return _Run(home, is_done(home), settings)
+    return _Run(home, why_missing(home), settings)
 
 
 def _on_the_same_terms(runs: Sequence[_Run]) -> list[list[_Run]]:
@@ -80,20 +96,14 @@ def _table(runs: Sequence[_Run], folder: Path, terms: str, lost: Mapping[str, st
     own = [run.settings if run.name == PRETRAINED else run.method for run in runs]
     names = told_apart([run.name for run in runs], own)
     order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
-    rows = [row_of(r.home, n, r.method) for r, n in zip(runs, names, strict=True) if r.done]
+    rows = [row_of(r.home, n, r.method) for r, n in zip(runs, names, strict=True) if not r.missing]
     rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
     return Comparison(with_cost(rows), _missing(runs) | dict(lost), folder, terms)
 
 
 def _missing(runs: Iterable[_Run]) -> dict[str, str]:
     """Runs that the table should have: a mean over those that survived is another figure."""
-    return {run.home.name: _why(run.home) for run in runs if not run.done}
-
-
-def _why(home: Path) -> str:
-    status = read_record(home / "status.json")
-    failed = status.get("status") == "failed"
-    return str(status.get("reason") or "failed") if failed else "not finished"
+    return {run.home.name: run.missing for run in runs if run.missing}
 
 
 def _nothing_in(folder: Path) -> str:

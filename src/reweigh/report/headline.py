@@ -1,0 +1,102 @@
+"""The first lines of a report: the answer, what it is of, and how to learn whether it is good."""
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from reweigh.config.lineup import LINEUP
+from reweigh.config.writing import defining, plain_values
+from reweigh.report.runs import Run
+from reweigh.report.words import counted, shown, unbroken
+from reweigh.training.measures import ERROR
+from reweigh.training.tasks.classification import default_model
+
+if TYPE_CHECKING:
+    from reweigh.report.write import Report
+
+PLAIN = "uniform"
+KNOWN_AS = {"deep": "reweighed, the default", PLAIN: "plain training"}
+BASELINES = {PLAIN: "plain training", "trusted-only": "the trusted samples alone"}
+
+
+def headline(report: "Report") -> str:
+    """The answer in a sentence: the error or BLEU, beside the baselines that were trained alike."""
+    rows = {row["method"]: row["last"] for row in report.rows}
+    measure, own = report.measure, report.main.row
+    who = shown(own) + (f" ({words})" if (words := KNOWN_AS.get(own)) else "")
+    text = measure.sentence.format(who=who, how_much=measure.text(rows[own]))
+    others = [
+        f"{BASELINES[method]} {measure.text(rows[run.row])}"
+        for method, run in _baselines(report).items()
+    ]
+    first = text[0].upper() + text[1:] + _by_size(report, rows[own])
+    return unbroken("; ".join([first, *others]) + ".")
+
+
+def about(report: "Report") -> str:
+    """What the headline is of: data, noise, samples, student, epochs, seeds, date."""
+    main = report.main
+    values = defining(main.settings)
+    data, epochs = values.get("data", {}), values.get("training", {}).get("epochs")
+    noise = data.get("noise")
+    parts = [
+        shown(data.get("name", ""), 60),
+        "no planted noise" if noise == "none" else f"noise {shown(noise, 60)}" if noise else "",
+        _sizes(report),
+        _student(report, values.get("student", {})),
+        counted(epochs, "epoch") if epochs else "",
+        counted(sum(run.row == main.row for run in report.runs), "seed"),
+        main.ended[:10],
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def to_compare(report: "Report") -> str:
+    """The command that sets plain training beside the main run; empty where that is on the page."""
+    main = report.main
+    if PLAIN in (main.result["method"], *_baselines(report)):
+        return ""
+    row = next((row for row, one in LINEUP.items() if plain_values(one) == main.method), None)
+    config = shlex.quote(f"{main.folder.name}/config.toml")
+    return f"reweigh compare {config} --methods {PLAIN}" + (f",{row}" if row else "")
+
+
+def _baselines(report: "Report") -> dict[str, Run]:
+    """A run of each baseline with the main run's student and schedule; if there, of its labels."""
+    main, found = report.main, {}
+    for method in BASELINES.keys() - {main.result["method"]}:
+        alike = [r for r in report.runs if r.result["method"] == method and r.terms == main.terms]
+        if alike:
+            found[method] = min(alike, key=lambda run: _data(run) != _data(main))
+    return {method: found[method] for method in BASELINES if method in found}
+
+
+def _data(run: Run) -> dict[str, Any]:
+    return defining(run.settings).get("data", {})
+
+
+def _by_size(report: "Report", value: tuple[float, float | None]) -> str:
+    """Of one seed: the binomial standard error of a share of so many test samples."""
+    share, size = value[0] / 100, 0 if report.audit is None else report.audit.not_judged["test"]
+    if report.measure is not ERROR or value[1] is not None or not size or share in (0, 1):
+        return ""
+    return f" (± {100 * math.sqrt(share * (1 - share) / size):.1f} by the size of the test set)"
+
+
+def _sizes(report: "Report") -> str:
+    if report.pairs is not None:
+        return counted(len(report.pairs), "training pair")
+    if report.audit is None:
+        return ""
+    aside = report.audit.not_judged
+    numbers = (len(report.audit.samples), aside["trusted"], aside["test"])
+    return "{:,} training, {:,} trusted, {:,} test samples".format(*numbers)
+
+
+def _student(report: "Report", settings: dict[str, Any]) -> str:
+    """Its name; which one `auto` stands for depends on the samples."""
+    name = settings.get("model", "")
+    if name == "auto" and report.audit is not None:
+        *rest, channels = report.audit.samples.inputs.shape[1:]
+        name = default_model((channels, *rest))
+    return f"student {shown(name, 60)}" if name else ""
