@@ -18,38 +18,43 @@ def test_a_known_answer_on_paper() -> None:
 
 
 def test_planted_noise_is_found_counted_and_placed() -> None:
-    true, given, p, weights = evidence(n=6000)
+    true, given, p, _ = evidence(n=6000)
     matrix = noise_matrix(given, p)
     np.testing.assert_allclose(matrix.sum(axis=1), 1)
     assert abs(wrong_per_class(given, matrix).sum() - (given != true).sum()) < 0.05 * len(true)
     for k in range(K):  # wrong labels are one class up, so k was taken for what is k - 1
         assert np.argsort(matrix[k])[-2] == (k - 1) % K
-    found = find_label_issues(labels=given, pred_probs=p, weights=weights)
+    found = find_label_issues(labels=given, pred_probs=p)
     assert (found & (given != true)).sum() / found.sum() > 0.9
     assert (found & (given != true)).sum() / (given != true).sum() > 0.8
 
 
 def test_right_labels_raise_few_alarms() -> None:
-    _, given, p, weights = evidence(n=6000, flipped=0.0)
-    assert find_label_issues(labels=given, pred_probs=p, weights=weights).mean() < 0.05
+    _, given, p, _ = evidence(n=6000, flipped=0.0)
+    assert find_label_issues(labels=given, pred_probs=p).mean() < 0.05
 
 
 def test_indices_come_the_most_suspicious_first() -> None:
-    _, given, p, weights = evidence()
-    mask = find_label_issues(labels=given, pred_probs=p, weights=weights)
-    ranked = find_label_issues(
-        labels=given, pred_probs=p, weights=weights, return_indices_ranked_by="label_quality"
-    )
+    _, given, p, _ = evidence()
+    mask = find_label_issues(labels=given, pred_probs=p)
+    ranked = find_label_issues(labels=given, pred_probs=p, return_indices_ranked_by="label_quality")
     assert set(ranked) == set(np.flatnonzero(mask))
-    assert (
-        np.diff(get_label_quality_scores(given, pred_probs=p, weights=weights)[ranked]) >= 0
-    ).all()
+    assert (np.diff(get_label_quality_scores(given, pred_probs=p)[ranked]) >= 0).all()
 
 
 def test_a_label_that_the_student_agrees_with_is_no_issue() -> None:
-    _, given, p, weights = evidence()
-    mask = find_label_issues(labels=given, pred_probs=p, weights=weights)
+    _, given, p, _ = evidence()
+    mask = find_label_issues(labels=given, pred_probs=p)
     assert not (mask & (p.argmax(axis=1) == given)).any()
+
+
+def test_a_label_that_is_hardly_right_is_an_issue_however_few_were_counted() -> None:
+    """Nobody is confident of 1 but those called so, and these are surer than any student could be."""
+    labels = np.array([0] * 50 + [1] * 50)
+    p = np.where(labels[:, None] == [0, 1], 0.999, 0.001)
+    p[0] = [0.0015, 0.9985]
+    assert wrong_per_class(labels, noise_matrix(labels, p.astype(np.float32))).sum() == 0
+    np.testing.assert_array_equal(np.flatnonzero(find_label_issues(labels, p)), [0])
 
 
 def test_a_class_without_samples_and_one_without_confidence_are_no_evidence() -> None:

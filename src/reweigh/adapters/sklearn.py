@@ -139,8 +139,8 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
         p = self.predict_proba(inputs[rows])
         self.sample_weight_ = np.full(len(inputs), np.nan, np.float32)
         self.sample_weight_[rows] = weight_or_nan(weights, len(rows))
-        self.label_quality_[rows] = get_label_quality_scores(given, p, weights=weights)
-        self.is_label_issue_[rows] = find_label_issues(given, p, weights=weights)
+        self.label_quality_[rows] = get_label_quality_scores(given, p)
+        self.is_label_issue_[rows] = find_label_issues(given, p)
 
 
 def _trained(

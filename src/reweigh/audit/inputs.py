@@ -30,16 +30,6 @@ def checked_probabilities(pred_probs: ArrayLike, labels: NDArray[np.int64]) -> N
     return p
 
 
-def checked_weights(weights: ArrayLike, size: int) -> NDArray[np.float32]:
-    """Weights (n,) or (epochs, n) as float32."""
-    w = _numbers(weights, "weights")
-    if w.ndim not in (1, 2) or w.shape[-1] != size or w.size == 0:
-        raise UsageError(f"weights has shape {w.shape}; expected ({size},) or (epochs, {size}).")
-    if np.isinf(w).any():
-        raise UsageError("weights holds infinite ones; expected finite numbers, NaN where unseen.")
-    return w
-
-
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float32]:
     try:
         return np.asarray(values, dtype=np.float32)

@@ -8,8 +8,9 @@ $$t_j = \operatorname{mean}_{i:\, y_i = j}\, p_{ij}$$
 is the student's mean confidence in the label where the label is j. Counting given against confident
 classes and scaling each row to its class's size gives the estimated noise matrix; what is off its
 diagonal is the estimated number of wrong labels in each class. That many labels of the class, those
-of lowest quality first, are issues, except where the student agrees with the label. So the rate of
-noise need not be known; the weights decide *which*, the student's confidence *how many*.
+of lowest quality first, are issues, and so are all that are hardly right (quality below 0.1), except
+where the student agrees with the label. So the rate of noise need not be known: the quality decides
+*which*, the student's confidence *how many*.
 """
 
 from typing import Literal
@@ -22,27 +23,27 @@ from reweigh.audit.quality import get_label_quality_scores
 from reweigh.errors import UsageError
 
 
+HARDLY_RIGHT = 0.1
+"""A label of lower quality is an issue, however few wrong ones were counted. Our choice."""
+
+
 def find_label_issues(
     labels: ArrayLike,
     pred_probs: ArrayLike,
     *,
-    weights: ArrayLike | None = None,
-    return_indices_ranked_by: Literal["label_quality", "self_confidence"] | None = None,
+    return_indices_ranked_by: Literal["label_quality"] | None = None,
 ) -> NDArray[np.bool_] | NDArray[np.int64]:
     """A mask (n,) of the labels that look wrong, or their positions, the most suspicious first.
 
-    Args as for `get_label_quality_scores`. Without weights the quality is cleanlab's
-    `self_confidence`, and may be called so.
+    Args as for `get_label_quality_scores`.
     """
-    names = (None, "label_quality", *(("self_confidence",) if weights is None else ()))
-    if return_indices_ranked_by not in names:
+    if return_indices_ranked_by not in (None, "label_quality"):
         raise UsageError(
-            f"return_indices_ranked_by is {return_indices_ranked_by!r}; expected one of "
-            f"{', '.join(map(repr, names))}."
+            f"return_indices_ranked_by is {return_indices_ranked_by!r}; expected 'label_quality' or None."
         )
     y = checked_labels(labels)
     p = checked_probabilities(pred_probs, y)
-    quality = get_label_quality_scores(y, pred_probs=p, weights=weights)
+    quality = get_label_quality_scores(y, p)
     mask = issues_among(y, p.argmax(axis=1), quality, noise_matrix(y, p))
     if return_indices_ranked_by is None:
         return mask
@@ -72,8 +73,8 @@ def issues_among(
     quality: NDArray[np.float32],
     matrix: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """The mask (n,): in each class as many as estimated, lowest quality first."""
-    mask = np.zeros(len(labels), bool)
+    """The mask (n,): in each class as many as estimated, lowest quality first; and the hardly right."""
+    mask = quality < HARDLY_RIGHT
     for k, wrong in enumerate(wrong_per_class(labels, matrix)):
         members = np.flatnonzero(labels == k)
         mask[members[np.argsort(quality[members], kind="stable")[:wrong]]] = True

@@ -13,7 +13,7 @@ from reweigh.audit.copies import conflicting_copies
 from reweigh.audit.detection import Detection, detection
 from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
-from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, unweighed, weight_or_nan
+from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, weight_or_nan
 from reweigh.config import RunConfig, Settings
 from reweigh.config.methods import OwnConfig
 from reweigh.data.readers.arrays import read_npz
@@ -136,7 +136,7 @@ def of_the_run(folder: Path) -> Iterator[str]:
 def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:
     """The audit of a problem from its weights (epochs, n) and the student's look at it."""
     samples, p = problem.train, seen.probabilities
-    quality = get_label_quality_scores(samples.labels, pred_probs=p, weights=weights)
+    quality = get_label_quality_scores(samples.labels, p)
     matrix = noise_matrix(samples.labels, p)
     predicted = p.argmax(axis=1)
     issue = issues_among(samples.labels, predicted, quality, matrix)
@@ -154,11 +154,7 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
         not_judged=_not_judged(problem),
-        cautions=(
-            *problem.cautions,
-            *unweighed(weight),
-            *(_uneven(problem) if weights is not None else ()),
-        ),
+        cautions=(*problem.cautions, *(_uneven(problem) if weights is not None else ())),
     )
 
 

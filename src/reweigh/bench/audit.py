@@ -124,9 +124,12 @@ def _own(cell: Cell, work: Path) -> Found:
 
 
 def _plain_loss(cell: Cell, work: Path) -> Found:
-    """The audit of plain training: the lower p(label), the higher the loss."""
+    """Plain training's p(label): the lower, the higher the loss; how many as in every audit."""
     audit, seconds = _audited(cell, "uniform", work)
-    return _scores(cell, audit.quality, audit.is_issue, seconds)
+    labels = audit.samples.labels
+    p = audit.look.probabilities[np.arange(len(labels)), labels]
+    issues = issues_among(labels, audit.predicted, p, audit.noise_matrix)
+    return _scores(cell, p, issues, seconds)
 
 
 def _meta_weight_net(cell: Cell, work: Path) -> Found:
