@@ -341,8 +341,8 @@ SAME: dict[str, Callable[[], Any]] = {
     "surface features": _steps(make=surface),
     "agreement": _steps(make=agreement),
     "deeper": _steps(deeper=True, trajectory="snapshots"),
-    "look-ahead": _steps(make=curve, every=1, lookahead=True),
-    "learning to reweight": _steps(make=lambda net: _Slopes(), every=1, lookahead=True),
+    "look-ahead": _steps(make=curve, every=1, through=1, lookahead=True),
+    "learning to reweight": _steps(make=lambda net: _Slopes(), every=1, through=1, lookahead=True),
     "self-paced": _steps(
         make=lambda net: SelfPacedTeacher(start_share=0.3, full_at=0.9, per_class=True)
     ),
