@@ -31,6 +31,20 @@ def test_what_cannot_be_fetched_is_refused() -> None:
         data("get", "digits")
 
 
+def test_a_download_says_how_far_it_is(tmp_path: Path, monkeypatch) -> None:
+    def slowly(name, data_dir, progress):
+        for done in (1_000_000, 2_000_000):
+            progress("a.tar.gz", done, 2_000_000)
+        return tmp_path
+
+    monkeypatch.setattr("reweigh.data.fetch.get", slowly)
+    told = CliRunner().invoke(app, ["data", "get", "cifar10"])
+    assert told.stdout.strip() == str(tmp_path)
+    assert "a.tar.gz" in told.stderr
+    assert "2.0/2.0 MB" in told.stderr
+    assert CliRunner().invoke(app, ["data", "get", "cifar10", "-q"]).stderr == ""
+
+
 def test_show_counts_pairs_and_tokens(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     text = write_toy(tmp_path / "text", train=80, held_out=20)

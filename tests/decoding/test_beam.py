@@ -118,6 +118,14 @@ def test_cached_equals_recomputed() -> None:
 
 
 @torch.no_grad()
+def test_every_part_is_left_in_the_mode_that_it_was_in() -> None:
+    model = small().train()
+    model.embedding.eval()  # frozen by its user
+    modes = [part.training for part in model.modules()]
+    translate(model, sources(2))
+    assert [part.training for part in model.modules()] == modes
+
+
 def test_cached_logits_equal_those_of_training() -> None:
     model, source = small().eval(), sources(3)
     target = torch.randint(3, 30, (3, 6))

@@ -7,11 +7,9 @@ same student, so that the figure is what a teacher update asks for *beyond* plai
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 from typing import TypedDict
 
 import torch
@@ -19,6 +17,7 @@ import torch.nn.functional as F
 
 from reweigh.bench.clock import one_thread
 from reweigh.bench.lineup import SYSTEMS
+from reweigh.bench.resident import peak_mb
 from reweigh.bench.subjects import Subject
 from reweigh.metagrad.preflight import SavedBytes
 
@@ -75,16 +74,6 @@ def graph_bytes(model: str) -> int:
         graph = torch.autograd.grad(loss, list(student.parameters()), create_graph=True)
         del graph
     return saved.total
-
-
-def peak_mb() -> float:
-    """The peak of this process alone: `ru_maxrss` would start with its parent's on Linux."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
-        return int(lines["VmHWM"].split()[0]) / 2**10
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ growth counts the mapped pages of the files too, though the system could take th
 """
 
 import multiprocessing
-import resource
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -16,6 +14,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from rich.table import Table
+
+from reweigh.bench.resident import peak_mb
 
 BATCH = 128
 EPOCHS = 2
@@ -53,7 +53,7 @@ def measure_one(size: int) -> Row:
     stride = _coprime_stride(size)
     with tempfile.TemporaryDirectory() as folder:
         store = WeightStore(Path(folder), size)
-        before = _peak_mb()
+        before = peak_mb()
         for epoch in range(EPOCHS):
             with _Timed(seconds, "begin"):
                 store.begin(epoch)
@@ -64,7 +64,7 @@ def measure_one(size: int) -> Row:
                     store.put(ids, weights[: len(ids)])
             with _Timed(seconds, "end"):
                 store.end()
-        growth = _peak_mb() - before
+        growth = peak_mb() - before
     steps = EPOCHS * -(-size // BATCH)
     return Row(
         samples=size,
@@ -105,8 +105,3 @@ class _Timed:
 def _coprime_stride(size: int) -> int:
     """A prime far above one batch that shares no factor with `size`."""
     return next(p for p in (7919, 104_729, 611_953) if size % p)
-
-
-def _peak_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)

@@ -1,5 +1,7 @@
 """`reweigh data`: which data sets there are, fetching them, and looking at what a run would see."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,7 +54,8 @@ def get(
     from reweigh.data.fetch import get as fetch
     from reweigh.data.fetch import unpublished_digests
 
-    folder = fetch(name, Path(data_dir) if data_dir else None)
+    with _downloads() as progress:
+        folder = fetch(name, Path(data_dir) if data_dir else None, progress=progress)
     digests = unpublished_digests(name, folder)
     if as_json:
         screen.show_json({"name": name, "folder": str(folder), "unpublished_sha256": digests})
@@ -60,6 +63,28 @@ def get(
     screen.show(str(folder))
     for file, digest in digests.items():
         screen.say(f"{file}: SHA-256 {digest} (nobody publishes one to compare with).")
+
+
+@contextmanager
+def _downloads() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each file on stderr: bytes there of all, speed, time left."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(stderr=True, no_color=not screen.color, quiet=screen.quiet)
+    shown = (
+        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.DownloadColumn(),
+        progress.TransferSpeedColumn(), progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    tasks: dict[str, progress.TaskID] = {}
+    with progress.Progress(*shown, console=console) as bars:
+
+        def there(file: str, done: int, total: int) -> None:
+            if file not in tasks:
+                tasks[file] = bars.add_task(file, total=total or None)
+            bars.update(tasks[file], completed=done)
+
+        yield there
 
 
 @data.command()

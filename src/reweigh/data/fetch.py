@@ -15,7 +15,7 @@ import hashlib
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -27,7 +27,7 @@ from reweigh.errors import DataError, UsageError
 from reweigh.replacing import make_folder
 
 Opener = Callable[[urllib.request.Request], Any]
-Progress = Callable[[int, int], None]
+Progress = Callable[[str, int, int], None]
 """Called with the bytes that are here and the bytes in all (0: unknown)."""
 
 _CHUNK = 2**20
@@ -152,21 +152,19 @@ def open_https(request: urllib.request.Request) -> Any:
 def get(
     name: str,
     data_dir: Path | None = None,
-    mirrors: Sequence[str] = (),
     opener: Opener = open_https,
     progress: Progress | None = None,
 ) -> Path:
     """Fetch the files of data set `name` into the folder `name` of `data_dir`; return that folder.
 
-    Files that are there and right are not fetched again. `mirrors` are base addresses tried in
-    turn after the official one; the checksum makes any of them as good.
+    Files that are there and right are not fetched again.
     """
     if name not in FILES:
         where = "comes with a package, nothing to get" if name in names() else "is not a data set"
         raise UsageError(f"{name!r} {where}; `data get` knows {', '.join(FILES)}.")
     folder = search_path(data_dir)[0] / name
     for file in FILES[name]:
-        fetch_file(file, folder, mirrors, opener, progress)
+        fetch_file(file, folder, opener, progress)
     return folder
 
 
@@ -178,28 +176,24 @@ def unpublished_digests(name: str, folder: Path) -> dict[str, str]:
 def fetch_file(
     file: RemoteFile,
     folder: Path,
-    mirrors: Sequence[str] = (),
     opener: Opener = open_https,
     progress: Progress | None = None,
 ) -> Path:
-    """One file, from the first address that gives it whole and right."""
+    """One file, whole and right."""
     target = folder / file.name
     if target.is_file() and _problem_with(target, file) is None:
         return target
     make_folder(folder, "give --data-dir another one")
-    part, problems = folder / f"{file.name}.part", []
-    for base in (file.base, *mirrors):
-        url = f"{base.rstrip('/')}/{file.name}"
-        try:
-            _receive(url, part, opener, progress)
-            _accept(part, target, file)
-            return target
-        except (DataError, urllib.error.URLError, HTTPException, OSError) as problem:
-            problems.append(f"{url}: {problem}")
-    raise DataError(
-        f"{file.name} could not be fetched ({'; '.join(problems)}); run the command again to take "
-        f"it up where it stopped, or put the file into {folder}."
-    )
+    part, url = folder / f"{file.name}.part", f"{file.base.rstrip('/')}/{file.name}"
+    try:
+        _receive(url, part, opener, progress)
+        _accept(part, target, file)
+    except (DataError, urllib.error.URLError, HTTPException, OSError) as problem:
+        raise DataError(
+            f"{file.name} could not be fetched ({url}: {problem}); run the command again to take it up "
+            f"where it stopped, or put the file into {folder}."
+        ) from problem
+    return target
 
 
 def _receive(url: str, part: Path, opener: Opener, progress: Progress | None) -> None:
@@ -227,7 +221,7 @@ def _write(response: HTTPResponse, part: Path, have: int, progress: Progress | N
         while chunk := response.read(_CHUNK):
             file.write(chunk)
             if progress is not None:
-                progress(file.tell(), total)
+                progress(part.name.removesuffix(".part"), file.tell(), total)
         size = file.tell()
         os.fsync(file.fileno())
     if total and size < total:

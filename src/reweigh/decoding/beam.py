@@ -15,6 +15,7 @@ from torch import Tensor
 
 from reweigh.decoding.prefixes import CachedPrefixes, Prefixes
 from reweigh.errors import UsageError
+from reweigh.evaluating import evaluating
 from reweigh.models.transformer import PAD, Transformer
 
 START, END = 1, 2
@@ -57,15 +58,11 @@ class Translation:
 def translate(model: Transformer, source: Tensor, how: Beam | None = None) -> list[Translation]:
     """The best translation of each source sentence, (n, s) padded with 0, ending in `</s>`.
 
-    The model translates in evaluation mode and is left in the mode that it was in.
+    The model translates in evaluation mode; each of its parts is left in the mode that it was in.
     """
     how = how or Beam()
-    was_training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         return search(CachedPrefixes(model, source), how.limits(source), how)
-    finally:
-        model.train(was_training)
 
 
 @torch.no_grad()
