@@ -69,7 +69,7 @@ class NonFiniteSamples(DivergedError):
 
 
 class InterruptedRun(ReweighError):
-    """A run that was asked to stop and has saved its state."""
+    """Work that was asked to stop: a run has saved its state, an audit or a report written nothing half."""
 
     exit_code = 75
 

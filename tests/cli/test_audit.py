@@ -1,6 +1,8 @@
 import json
 import os
 import signal
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from typer.testing import CliRunner
 
 from reweigh.audit import look
 from reweigh.cli.app import app
+from reweigh.cli.audit import _sentences
 from reweigh.errors import InterruptedRun
 
 
@@ -61,3 +64,35 @@ def test_a_signal_stops_the_pass_over_the_samples_and_nothing_is_written(
     assert len(passes) == 1  # ten there would have been
     assert list(tmp_path.iterdir()) == []
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize(
+    ("verb", "module"), [("audit", "reweigh.audit.table"), ("report", "reweigh.report.write")]
+)
+def test_a_signal_during_imports_has_the_same_exit_code(
+    run: Path, tmp_path: Path, monkeypatch, verb: str, module: str
+) -> None:
+    """Importing torch and its kin takes seconds, in which people press Ctrl-C as well."""
+    package, _, name = module.rpartition(".")
+    monkeypatch.setattr(import_module(package), name, import_module(module))  # put back afterwards
+    monkeypatch.delitem(sys.modules, module)
+
+    class Asked:
+        def find_spec(self, wanted: str, *_: object) -> None:
+            if wanted == module:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(sys, "meta_path", [Asked(), *sys.meta_path])
+    result = CliRunner().invoke(app, [verb, str(run), "--out", str(tmp_path / "out.csv")])
+    assert isinstance(result.exception, InterruptedRun)
+    assert result.exception.exit_code == 75
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_group_is_not_several_and_its_table_is_named() -> None:
+    summary = {
+        "samples": 2, "estimated_wrong": 1, "not_judged": {"test": 5}, "cautions": [],
+        "conflicting_copies": [["a", "b"]], "detection": None, "table": "x/audit.csv",
+    }  # fmt: skip
+    told = "1 group, the first a, b (all in x/audit.csv, column copy_group)."
+    assert f"Equal inputs with different labels: {told}" in _sentences(summary)

@@ -95,6 +95,17 @@ def test_filter_sort_and_download_work(browser, tmp_path: Path) -> None:
     assert [int(card["id"]) for card in cards(page)] == [ids[0]]
 
 
+def test_what_is_needed_to_do_it_again_is_open_on_paper(browser, tmp_path: Path) -> None:
+    page = visit(browser, report(), tmp_path).page
+    parts = page.locator("#reproduce details")
+    closed = page.locator("#reproduce details:not([open])")
+    assert parts.count() == closed.count() == 3
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert closed.count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert closed.count() == 3
+
+
 def test_controls_are_reached_and_used_by_keyboard(browser, tmp_path: Path) -> None:
     page = visit(browser, report(), tmp_path).page
     page.keyboard.press("Tab")

@@ -17,7 +17,7 @@ from reweigh.report.headline import headline
 from reweigh.report.runs import foremost
 from reweigh.report.states import plane
 from reweigh.report.suspects import MOST_PICTURES, in_turns, suspects
-from reweigh.report.words import on_chart, on_chart_apart, shown
+from reweigh.report.words import counted, on_chart, on_chart_apart, shown
 from reweigh.report.write import Report, read_report, render, write_report
 from reweigh.training.measures import MEASURES, measure_of
 
@@ -181,7 +181,7 @@ def test_names_on_an_axis_stay_apart_and_ceilings_are_not_the_best() -> None:
 
 
 def test_methods_are_cited_once_and_controls_not_at_all() -> None:
-    text = bibtex(["uniform", "deep", "focal", "deep"])
+    text = bibtex(["uniform", "deep", "focal", "deep"], confident=True)
     assert [line.partition("{")[2] for line in text.splitlines() if line.startswith("@")] == [
         "fan2021deepinteractions,",
         "lin2017focal,",
@@ -189,6 +189,36 @@ def test_methods_are_cited_once_and_controls_not_at_all() -> None:
     ]
     citation = (Path(__file__).parents[2] / "CITATION.bib").read_text()
     assert citation.strip() in text
+    assert bibtex(["uniform"], confident=False) == ""
+
+
+def test_confident_learning_is_cited_for_labels_and_not_for_pairs() -> None:
+    made = report()
+    pairs = Report(made.runs, made.main, None, pairs=audited_pairs())
+    assert "northcutt2021confident" in render(made)
+    assert "northcutt2021confident" not in render(pairs)
+
+
+def test_both_counts_of_wrong_labels_are_in_one_unit_and_told_apart() -> None:
+    made = report()
+    assert made.audit is not None
+    page, summary = own_part(render(made)), made.audit.summary()
+    for number in (summary["issues"], summary["estimated_wrong"]):
+        assert f"<dd>{number} ({number / 300:.1%})</dd>" in page
+    assert "never an issue, and the estimate counts it as well" in page
+    words = ("Quality:", "Label issues:", "AUROC of the audit:", "F1 of the issues:")
+    assert all(page.index(word) < page.index('id="results"') for word in words)
+
+
+def test_one_is_not_several() -> None:
+    made = report()
+    assert made.audit is not None
+    first = made.audit.ranked_issues()[:1]
+    one = np.isin(np.arange(300), first)
+    page = render(replace(made, audit=replace(made.audit, is_issue=one, copies=[np.array([0, 1])])))
+    assert "The only issue.</p>" in page
+    assert "1 group of equal inputs with different labels: 0, 1" in page
+    assert counted(2000, "group") == "2,000 groups"
 
 
 def test_a_report_is_renewed_but_a_strangers_page_stays(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The command `reweigh`: its verbs, and what becomes of errors.
 
 Exit codes: 0 done; 1 unexpected; 2 wrong usage or settings; 3 data; 4 checkpoint; 5 diverged;
-6 more label issues than --fail-above; 75 interrupted and saved; 130 stopped by Ctrl-C.
+6 more label issues than --fail-above; 75 stopped by a signal, what there is to save saved; 130 stopped by
+a second Ctrl-C, or by one before a verb began its work.
 """
 
 import sys

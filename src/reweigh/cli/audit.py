@@ -65,22 +65,30 @@ def audit(
     Of a translation run all sentence pairs are ranked by the same score; how
     many are wrong is not estimated.
     """
-    from reweigh.training.run import settings_of
-
-    if settings_of(run).task == "translation":
-        _audit_pairs(run, out, fail_above is not None or second_pass is not None, as_json)
-        return
-
     from reweigh import signals
+
+    with signals.listening():  # from here on: imports alone take seconds
+        from reweigh.training.run import settings_of
+
+        if settings_of(run).task == "translation":
+            _audit_pairs(run, out, fail_above is not None or second_pass is not None, as_json)
+        else:
+            _audit_labels(run, out, fail_above, second_pass, as_json)
+
+
+def _audit_labels(
+    run: Path, out: Path | None, fail_above: int | None, second_pass: How | None, as_json: bool
+) -> None:
+    """Find the issues, and train again if asked to."""
     from reweigh.audit.run import audit_run
     from reweigh.audit.table import COLUMNS, write_table
     from reweigh.data.table_file import check_place
+    from reweigh.report.words import counted
 
     path = out or run / "audit.csv"
     check_place(path, COLUMNS)
-    with signals.listening():
-        found = audit_run(run)
-        write_table(found, path)
+    found = audit_run(run)
+    write_table(found, path)
     summary = {**found.summary(), "table": str(path)}
     if second_pass is not None:
         from reweigh.audit.second_pass import second_pass as train_again
@@ -95,13 +103,14 @@ def audit(
         for part in _parts(summary):
             screen.show(part)
     if fail_above is not None and summary["issues"] > fail_above:
-        screen.complain(f"{summary['issues']} label issues are more than {fail_above}.")
+        screen.complain(
+            f"{counted(summary['issues'], 'label issue')}, with {fail_above:,} allowed."
+        )
         raise typer.Exit(TOO_MANY)
 
 
 def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) -> None:
     """Rank the pairs of a translation run."""
-    from reweigh import signals
     from reweigh.audit.pairs import audit_pairs
     from reweigh.config import TranslationConfig
     from reweigh.data.table_file import check_place, write_columns
@@ -116,9 +125,8 @@ def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) ->
     config, path = settings_of(run), out or run / "audit.csv"
     assert isinstance(config, TranslationConfig)
     check_place(path)
-    with signals.listening():
-        found = audit_pairs(run, config)
-        write_columns(found.columns, len(found), path)
+    found = audit_pairs(run, config)
+    write_columns(found.columns, len(found), path)
     summary = {**found.summary(), "table": str(path)}
     if as_json:
         screen.show_json(summary)
@@ -151,8 +159,10 @@ def _parts(summary: dict[str, Any]) -> list[Any]:
     from rich.markup import escape
     from rich.table import Table
 
-    n, issues = summary["samples"], summary["issues"]
-    classes = Table(title=f"{issues:,} label issues among {n:,} samples")
+    from reweigh.report.words import counted
+
+    issues = counted(summary["issues"], "label issue")
+    classes = Table(title=f"{issues} among {counted(summary['samples'], 'sample')}")
     for name in ("given label", "samples", "issues", "mean quality", "wrong, estimated", "mostly"):
         classes.add_column(name, justify="left" if name in ("given label", "mostly") else "right")
     for row in summary["classes"]:
@@ -189,6 +199,8 @@ def _second(outcome: dict[str, Any]) -> Any:
 
 
 def _sentences(summary: dict[str, Any]) -> list[str]:
+    from reweigh.report.words import counted
+
     n, wrong = summary["samples"], summary["estimated_wrong"]
     aside = ", ".join(f"{size:,} {part}" for part, size in summary["not_judged"].items())
     lines = [
@@ -198,8 +210,8 @@ def _sentences(summary: dict[str, Any]) -> list[str]:
     if groups := summary["conflicting_copies"]:
         first = ", ".join(map(str, groups[0][:5]))
         lines.append(
-            f"Equal inputs with different labels: {len(groups):,} groups, the first {first} "
-            "(all in the table below, under copy_group)."
+            f"Equal inputs with different labels: {counted(len(groups), 'group')}, the first {first} "
+            f"(all in {summary['table']}, column copy_group)."
         )
     if (truth := summary["detection"]) is not None:
         lines.append(

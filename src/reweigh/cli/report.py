@@ -60,10 +60,11 @@ def report(
     reweigh report runs/compare_mnist5k --out to-send --figures pdf --states t-sne
     """
     from reweigh import signals
-    from reweigh.report.write import read_report, write_report
 
     folder = out or runs[0] / "report"
-    with signals.listening():
+    with signals.listening():  # from here on: imports alone take seconds
+        from reweigh.report.write import read_report, write_report
+
         found = read_report(runs, states.value)
         page = write_report(found, folder)
         written = [page]

@@ -186,7 +186,7 @@ def _content(report: Report) -> dict[str, Any]:
         "environment": json.dumps(
             {k: v for k, v in main.environment.items() if k != "folder"}, indent=2
         ),
-        "bibtex": bibtex(run.result["method"] for run in report.runs),
+        "bibtex": bibtex((run.result["method"] for run in report.runs), report.audit is not None),
         "audited": report.audit is not None,
         "pairs": None if report.pairs is None else pair_findings(report.pairs),
         **({} if report.audit is None else _findings(report.audit, report.texts)),

@@ -88,3 +88,11 @@ if (list) {
   byId("download").addEventListener("click", download);
   arrange();
 }
+
+// How to do it again: closed on a screen, open on paper.
+let unfolded = [];
+addEventListener("beforeprint", () => {
+  unfolded = Array.from(document.querySelectorAll("#reproduce details:not([open])"));
+  for (const part of unfolded) part.open = true;
+});
+addEventListener("afterprint", () => { for (const part of unfolded) part.open = false; });
