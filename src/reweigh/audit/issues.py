@@ -22,7 +22,6 @@ from reweigh.audit.inputs import checked_labels, checked_probabilities
 from reweigh.audit.quality import get_label_quality_scores
 from reweigh.errors import UsageError
 
-
 HARDLY_RIGHT = 0.1
 """A label of lower quality is an issue, however few wrong ones were counted. Our choice."""
 

@@ -1,12 +1,13 @@
 """From what the user wrote (a name or a path) to the reader that knows it."""
 
-from difflib import get_close_matches
 from pathlib import Path
 
 from reweigh.data.catalogue import names, text_names
 from reweigh.data.checks import check
+from reweigh.data.columns import Columns
 from reweigh.data.samples import Source
 from reweigh.errors import UsageError
+from reweigh.nearest import nearest
 
 
 def load(
@@ -28,6 +29,15 @@ def load(
     )
     check(source)
     return source
+
+
+def table_of(data: str) -> Columns | None:
+    """The columns behind the rows of a table, as they were written; None where there are none."""
+    from reweigh.data.readers import breast_cancer
+
+    if data in names():
+        return breast_cancer.columns() if data == "breast-cancer" else None
+    return Columns.read(Path(data)) if Path(data).suffix.lower() in (".csv", ".parquet") else None
 
 
 def _named(name: str, data_dir: Path | None) -> Source:
@@ -58,9 +68,7 @@ def _path(path: Path, label_column: str, image_size: int | None, ignore: tuple[s
             f"{str(path)!r} would be read as sentence pairs; add --task translation, or give a table "
             "as .csv or .parquet."
         )
-    near = get_close_matches(str(path), names(), n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(names())}."
     raise UsageError(
         f"{str(path)!r} is neither a data set's name nor a folder, .npz, .csv or .parquet file in "
-        f"{Path.cwd()}; {hint}"
+        f"{Path.cwd()}{nearest(str(path), names())}"
     )

@@ -4,7 +4,6 @@ The same seed gives the same start on every device, and building a model draws n
 caller's random numbers: weights are drawn on the CPU, from a fork of the generator.
 """
 
-import difflib
 import math
 import re
 from typing import Any
@@ -17,6 +16,7 @@ from reweigh.models.cnn import CNN
 from reweigh.models.mlp import MLP
 from reweigh.models.resnet import ResNet
 from reweigh.models.wide_resnet import WideResNet
+from reweigh.nearest import nearest
 from reweigh.own_code import failing_as, imported
 
 NAMES = (
@@ -63,10 +63,8 @@ def _built_in(
         _refuse_unknown(name, options, set())
         depth, widen = int(match[1]), int(match[2])
         return WideResNet(_channels(name, problem_shape), num_classes, depth=depth, widen=widen)
-    near = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.4) or NAMES
     raise UsageError(
-        f"there is no model {name!r}; did you mean {', '.join(near)}, "
-        "or a factory of your own as 'module:factory'?"
+        f"there is no model {name!r} (one of your own is named module:factory){nearest(name, NAMES)}"
     )
 
 

@@ -8,12 +8,12 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from reweigh.data.catalogue import text_names
 from reweigh.data.places import find
 from reweigh.errors import DataError, UsageError
+from reweigh.nearest import nearest
 from reweigh.text import iwslt
 from reweigh.text.pairs import Pairs, read_bytes, read_tsv, read_two
 
@@ -75,10 +75,9 @@ def find_texts(data: str, data_dir: Path | None, source: str, target: str) -> Te
         return TextFiles(_folder_parts(path, source, target), source, target, official=False)
     if path.is_file():
         return TextFiles({"train": (path,)}, source, target, official=False)
-    near = get_close_matches(data, text_names(), n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"the names are {', '.join(text_names())}."
     raise UsageError(
-        f"{data!r} is neither a text data set's name nor an existing folder or .tsv file; {hint}"
+        f"{data!r} is neither a text data set's name nor an existing folder or .tsv file"
+        + nearest(data, text_names())
     )
 
 
