@@ -215,7 +215,7 @@ def test_wrong_settings(options, sentence):
 
 
 def test_nothing_to_read(tmp_path):
-    with pytest.raises(UsageError, match="did you mean 'multi30k'"):
+    with pytest.raises(UsageError, match="did you mean multi30k"):
         prepare(TextSpec(data="multi-30k"))
     with pytest.raises(DataError, match="reweigh data get multi30k"):
         prepare(TextSpec(data="multi30k"))
