@@ -19,6 +19,14 @@ def test_numbers_and_texts(tmp_path):
     assert columns.texts("b").tolist() == ["x, y", "z"]
 
 
+def test_a_long_cell_widens_no_other(tmp_path):
+    columns = read(tmp_path, f"a,b\n1,{'x' * 1000}\n2, y \n")
+    assert columns.values["b"].dtype == object
+    assert columns.values["a"].dtype.kind == "U"
+    assert columns.numbers("b") is None
+    assert columns.texts("b").tolist() == ["x" * 1000, "y"]
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 from tests.audit.made_up import audited
 
+from reweigh.data.columns import Columns
+from reweigh.report.evidence import Texts
 from reweigh.report.runs import Run
 from reweigh.report.suspects import in_turns
 from reweigh.report.write import Report
@@ -34,6 +36,12 @@ def run(row: str, seed: int = 0, error: float = 0.1, weighed: Path | None = None
     ]
     folder = weighed or Path(f"{row}_s{seed}")
     return Run(folder, row, result, rows, {"python": "3"}, "seed = 0\n", "reweigh train")
+
+
+def table(values: dict[str, np.ndarray], labels: np.ndarray | None = None) -> Texts:
+    """The 300 rows behind the samples of `report`."""
+    labels = report().audit.samples.labels if labels is None else labels
+    return Texts(Columns(values, Path("t.csv")), tuple(values), np.arange(300), labels, 3)
 
 
 def report(flipped: float = 0.3, hostile: bool = False) -> Report:

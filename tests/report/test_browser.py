@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.audit.made_up_pairs import audited_pairs
-from tests.report.made_up import HOSTILE, report
+from tests.report.made_up import HOSTILE, report, table
 
 from reweigh.report.words import shown
 from reweigh.report.write import Report, write_report
@@ -153,7 +153,7 @@ def test_it_works_with_nothing_to_suspect(browser, tmp_path: Path) -> None:
 def test_texts_of_samples_are_searched_and_downloaded(browser, tmp_path: Path) -> None:
     made = report()
     sentences = np.array([f"=sentence {i} <b>{i % 2}</b>" for i in range(300)])
-    seen = visit(browser, replace(made, texts={"source": sentences}), tmp_path)
+    seen = visit(browser, replace(made, texts=table({"source": sentences})), tmp_path)
     seen.page.fill("#search", "<B>1</B>")
     odd = [int(card["id"]) for card in cards(seen.page)]
     assert odd
@@ -163,6 +163,31 @@ def test_texts_of_samples_are_searched_and_downloaded(browser, tmp_path: Path) -
     with open(download.value.path(), newline="", encoding="utf-8") as file:
         rows = {int(row["id"]): row["source"] for row in csv.DictReader(file)}
     assert rows == {i: f"'=sentence {i} <b>1</b>" for i in odd}
+    assert seen.complaints == []
+
+
+def test_all_columns_are_downloaded_under_their_names(browser, tmp_path: Path) -> None:
+    """Each card begins with the columns that tell its two labels apart, and folds the others."""
+    made = report()
+    labels = made.audit.samples.labels
+    noise = np.random.default_rng(0).normal(size=(300, 10))
+    values = {f"x{k}": noise[:, k].round(3) for k in range(10)}
+    values |= {f"is{k}": np.where(labels == k, f"yes {k}", "no") for k in range(3)}
+    seen = visit(browser, replace(made, texts=table(values)), tmp_path)
+    first = seen.page.eval_on_selector_all(
+        "#suspects li", "all => all.map(c => c.querySelector('dt').innerText)"
+    )
+    assert set(first) == {"is0", "is1"}  # of 1 and 2, too, is1 tells as much as is2
+    assert seen.page.inner_text("#suspects li summary") == "5 more columns"
+    with seen.page.expect_download() as download:
+        seen.page.click("#download")
+    with open(download.value.path(), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0])[6:] == list(values)
+    for row in rows:
+        assert [row[name] for name in values] == [
+            str(values[name][int(row["id"])]) for name in values
+        ]
     assert seen.complaints == []
 
 

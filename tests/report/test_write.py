@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.audit.made_up import audited, finished_run
 from tests.audit.made_up_pairs import audited_pairs
-from tests.report.made_up import HOSTILE, report
+from tests.report.made_up import HOSTILE, report, table
 
 from reweigh.audit.run import audit_run
 from reweigh.errors import UsageError
@@ -80,17 +80,9 @@ def test_pictures_are_few_and_classes_take_turns() -> None:
     assert set(in_turns(audit)) == set(audit.ranked_issues())
 
 
-def test_rows_of_tables_show_values_and_no_picture() -> None:
-    audit = audited()
-    flat = replace(audit.samples, inputs=audit.samples.inputs.reshape(300, -1).astype(np.float32))
-    (first, *_) = suspects(replace(audit, samples=flat))
-    assert first["evidence"].picture is None
-    assert len(first["evidence"].columns) == 8
-
-
 def test_texts_stand_in_the_place_of_pictures() -> None:
     full = report()
-    texts = {"source": np.array([f"<b>{i}</b>" for i in range(300)])}
+    texts = table({"source": np.array([f"<b>{i}</b>" for i in range(300)])})
     page = own_part(render(replace(full, texts=texts)))
     assert "<img" not in page
     assert '<dt class="name">source</dt><dd class="name">&lt;b&gt;' in page

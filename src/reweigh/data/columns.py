@@ -17,6 +17,8 @@ ID = "id"
 GAPS = ("na", "n/a", "null", "none", "?", "-")
 """What stands for an empty cell where all others are numbers."""
 ROLES = ("split", "trusted")
+_WIDEST = 64
+"""Of a cell in an array of one width, which takes 4 bytes a character; no number is longer."""
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _TRUE, _FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no", "nan", ""}
 
@@ -72,7 +74,7 @@ class Columns:
         several times a column, and read once.
         """
         if name not in self._read_as_numbers:
-            self._read_as_numbers[name] = self._finite(name, _numbers(self.values[name]))
+            self._read_as_numbers[name] = self._finite(name, as_numbers(self.values[name]))
         return self._read_as_numbers[name]
 
     def _finite(self, name: str, numbers: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -87,7 +89,10 @@ class Columns:
         return numbers
 
 
-def _numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
+def as_numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Cells (n,) as numbers, NaN where one is empty, or None if any is something else."""
+    if cells.dtype.kind == "O":  # one is too long for a number, see `_texts`
+        return None
     if cells.dtype.kind in "Mm":
         gap = np.isnat(cells)
         seconds = cells.astype(f"{cells.dtype.kind}8[us]").astype(np.int64) / 1e6
@@ -200,7 +205,13 @@ def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
             raise DataError(
                 f"{path}: data row {number} has {len(row)} cells, the header has {len(header)}."
             )
-    return {name: np.asarray([row[i] for row in body]) for i, name in enumerate(header)}
+    return {name: _texts([row[i].strip() for row in body]) for i, name in enumerate(header)}
+
+
+def _texts(cells: list[str]) -> NDArray[Any]:
+    """A column of texts: of one width, unless a single long cell would make all of them wide."""
+    wide = max(map(len, cells), default=0) > _WIDEST
+    return np.array(cells, dtype=object if wide else np.str_)
 
 
 def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
@@ -230,5 +241,5 @@ def _cells(column: Any, place: str) -> NDArray[Any]:
     if types.is_boolean(kind) and column.null_count:
         return np.array([{True: "True", False: "False"}.get(x, "") for x in column.to_pylist()])
     if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
-        return column.cast(string()).fill_null("").to_numpy().astype(np.str_)
+        return _texts([text.strip() for text in column.cast(string()).fill_null("").to_pylist()])
     return column.to_numpy()

@@ -12,9 +12,14 @@ from reweigh.data.samples import Source
 
 def read() -> Source:
     """One row a tumour; a fifth of either class is the test set."""
+    return source_of(columns())
+
+
+def columns() -> Columns:
+    """The measurements as scikit-learn names them, and `label`."""
     from sklearn.datasets import load_breast_cancer
 
     found: Any = load_breast_cancer()
     values = dict(zip(map(str, found["feature_names"]), np.asarray(found["data"]).T, strict=True))
     values["label"] = np.asarray(found["target_names"])[found["target"]]
-    return source_of(Columns(values, Path("breast-cancer")))
+    return Columns(values, Path("breast-cancer"))

@@ -35,8 +35,9 @@ addEventListener("afterprint", () => { printing = false; draw(); });
 const list = byId("suspects");
 const cards = list ? Array.from(list.children) : [];
 
-function texts(card, tag = "dd") {
-  return Array.from(card.querySelectorAll(tag), (cell) => cell.textContent);
+function cellsOf(card, tag = "dd") {  // by the number of the column: each card has its most telling ones first
+  const cells = card.querySelectorAll("[data-column]");
+  return new Map(Array.from(cells, (cell) => [Number(cell.dataset.column), cell.querySelector(tag).textContent]));
 }
 
 function chosen(id, own) {  // sentence pairs have no labels to choose among
@@ -47,7 +48,7 @@ function wanted(card) {
   const { id, name, given, suggested } = card.dataset;
   const text = byId("search").value.trim().toLowerCase();
   return chosen("given", given) && chosen("suggested", suggested)
-    && (!text || id === text || [name, ...texts(card)].some((own) => own.toLowerCase().includes(text)));
+    && (!text || id === text || [name, ...cellsOf(card).values()].some((own) => own.toLowerCase().includes(text)));
 }
 
 function compared(a, b) {
@@ -71,9 +72,10 @@ function cell(text) {
 function download() {
   const names = list.dataset.fields.split(" ");
   const known = list.dataset.columns.split(" ");  // as in audit.csv
-  const head = [...known, ...texts(cards[0], "dt").map((name) => (known.includes(name) ? "column " + name : name))].map(cell).join(",");
-  const rows = Array.from(list.children).filter((card) => !card.hidden)
-    .map((card) => [...names.map((name) => card.dataset[name]), ...texts(card)].map(cell).join(","));
+  const columns = Array.from(new Map(cards.flatMap((card) => Array.from(cellsOf(card, "dt"))))).sort(([a], [b]) => a - b);
+  const head = [...known, ...columns.map(([, name]) => (known.includes(name) ? "column " + name : name))].map(cell).join(",");
+  const row = (card, own = cellsOf(card)) => [...names.map((name) => card.dataset[name]), ...columns.map(([column]) => own.get(column) ?? "")];
+  const rows = Array.from(list.children).filter((card) => !card.hidden).map((card) => row(card).map(cell).join(","));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([[head, ...rows].join("\n") + "\n"], { type: "text/csv" }));
   link.download = "suspicious.csv";
