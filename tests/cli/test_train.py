@@ -93,7 +93,7 @@ def test_a_dry_run_builds_everything_and_writes_nothing(tmp_path: Path, monkeypa
         (["--method", "uniform", "--set", "method.teacher=linear"], r"unknown key method\.teacher"),
         (["--method", "depe"], "did you mean deep"),
         (["--set", 'method.features=["I3"]', "--set", "method.teacher=linear"], "it has I0 = fc"),
-        (["--data", "digitz"], "did you mean 'digits'"),
+        (["--data", "digitz"], "did you mean digits"),
         (["--noise", "flip:nan"], "the rate 'nan' should be a number from 0 to 1"),
         (["--set", "training.lr=nan"], r"training\.lr = nan should be a finite number"),
         (["--device", "cuda:97"], "torch can use only"),

@@ -9,7 +9,7 @@ from reweigh.errors import UsageError
 
 
 def test_unknown_names_get_the_nearest():
-    with pytest.raises(UsageError, match=r"did you mean cifar10\?"):
+    with pytest.raises(UsageError, match=r"did you mean cifar10 or cifar100\?"):
         load("cifar-10")
     with pytest.raises(UsageError, match="known are digits, breast-cancer, mnist5k"):
         load("/nowhere/x.json")
