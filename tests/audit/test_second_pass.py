@@ -1,7 +1,9 @@
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -87,7 +89,7 @@ def test_names_that_a_spreadsheet_would_run_are_written_harmless_and_read_as_the
 
 
 def test_a_pass_that_is_done_is_read_and_one_that_was_stopped_goes_on(tmp_path: Path) -> None:
-    run = finished_run(tmp_path / "first", "training.epochs=4")
+    run = finished_run(tmp_path / "a first", "training.epochs=4")
     audit = audit_run(run)
 
     class Stopping(SilentProgress):
@@ -95,7 +97,7 @@ def test_a_pass_that_is_done_is_read_and_one_that_was_stopped_goes_on(tmp_path: 
             if "epoch 2" in text:
                 raise InterruptedRun("asked to.")
 
-    with pytest.raises(InterruptedRun):
+    with pytest.raises(InterruptedRun, match=r"reweigh audit '.*a first' --second-pass drop$"):
         second_pass(run, audit, "drop", Stopping(), ["reweigh"])
     assert read_status(home_of(run, "drop")) == "interrupted"
     done = second_pass(run, audit, "drop", SilentProgress(), ["reweigh"])
@@ -111,7 +113,29 @@ def test_the_trusted_samples_decide_whether_it_helped(run: Path) -> None:
         told = replace(done, before=before, after=after, trained_on=False).verdict()
         assert f"it {word}:" in told
     assert done.trained_on
-    assert "cannot tell whether it helped" in done.verdict()
+    assert "cannot tell whether a second pass helps" in done.verdict()
+
+
+def test_that_there_will_be_no_verdict_is_said_before_training(run: Path) -> None:
+    class Noting(SilentProgress):
+        said: ClassVar[list[str]] = []
+
+        def note(self, text: str) -> None:
+            self.said.append(text)
+
+    shutil.rmtree(home_of(run, "drop"), ignore_errors=True)
+    second_pass(run, audit_run(run), "drop", Noting(), ["reweigh"])
+    assert "cannot tell whether a second pass helps" in Noting.said[0]
+    assert any("epoch 1/4" in text for text in Noting.said[1:])
+
+
+def test_changed_answers_to_the_test_set_add_up_to_the_change_of_the_error(run: Path) -> None:
+    done = second_pass(run, audit_run(run), "drop", SilentProgress(), ["reweigh"])
+    n = done.test.samples
+    changed = (done.test.newly_wrong - done.test.newly_right) / n
+    assert done.after.test_error_last - done.before.test_error_last == pytest.approx(changed)
+    assert done.test.newly_wrong + done.test.newly_right > 0
+    assert done.outcome()["test_answers"]["samples"] == n
 
 
 def test_nothing_to_change_and_a_second_drop_are_refused(run: Path) -> None:
@@ -131,7 +155,9 @@ def test_people_see_both_runs_side_by_side(run: Path) -> None:
     arguments = ["audit", str(run), "--second-pass", "relabel", "-q"]
     out = CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
     assert "samples relabelled" in out
-    assert "cannot tell whether it helped: this method trains on them" in " ".join(out.split())
+    words = " ".join(out.split())
+    assert "cannot tell whether a second pass helps: this method trains on them" in words
+    assert "On the test set, which decides nothing," in words
 
 
 def test_the_second_run_lies_beside_the_first(tmp_path: Path, monkeypatch) -> None:

@@ -6,27 +6,34 @@ shown, and no choice rests on them. What was changed is a file in the first run'
 second run is a run like any other, in a folder beside it: it can be resumed, audited, reported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reweigh.audit.paired import Paired, paired
 from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
 from reweigh.data.table_file import write_columns
-from reweigh.errors import UsageError
+from reweigh.errors import InterruptedRun, UsageError
 from reweigh.training.progress import Progress
 from reweigh.training.result import ErrorResult
 from reweigh.training.run import begin_or_go_on, resume, settings_of
 from reweigh.training.whereabouts import with_data_found
 
 How = Literal["drop", "relabel"]
+NO_VERDICT = (
+    "the trusted samples cannot tell whether a second pass helps: this method trains on them; train "
+    "the first run with method.trusted_share = 0 to find out"
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class SecondPass:
     after: ErrorResult
     trusted: int
     """How many trusted samples there are."""
+    test: Paired
     trained_on: bool = False
     """Whether the method trains on the trusted samples."""
 
@@ -46,10 +54,7 @@ class SecondPass:
         """By the trusted set."""
         a, b = self.before.trusted_error_last, self.after.trusted_error_last
         if self.trained_on:
-            return (
-                f"The trusted samples (error {a:.2%}, then {b:.2%}) cannot tell whether it helped: "
-                "this method trains on them. Train with method.trusted_share = 0 to find out."
-            )
+            return f"The trusted error went from {a:.2%} to {b:.2%}, but {NO_VERDICT}."
         word = "helped" if b < a else "did not help" if b > a else "made no difference"
         told = f"By the trusted samples it {word}: their error went from {a:.2%} to {b:.2%}"
         moved = round(abs(a - b) * self.trusted)
@@ -60,7 +65,8 @@ class SecondPass:
     def outcome(self) -> dict[str, Any]:
         """For programs."""
         runs = {"before": asdict(self.before), "after": asdict(self.after)}
-        return {"how": self.how, "changed": self.changed, **runs, "verdict": self.verdict()}
+        said = {"verdict": self.verdict(), "test_answers": asdict(self.test)}
+        return {"how": self.how, "changed": self.changed, **runs, **said}
 
 
 def second_pass(
@@ -74,15 +80,32 @@ def second_pass(
     changed = int(audit.is_issue.sum())
     if not changed:
         raise UsageError(f"No label of {folder} looks wrong: a second pass would be the first.")
+    trained_on = trains_on_trusted(plain_values(config.method))
+    if trained_on:
+        progress.note(f"remark: {NO_VERDICT}")
     second = (
         _dropping(config, folder, audit) if how == "drop" else _relabelled(config, folder, audit)
     )
-    after = begin_or_go_on(second, home_of(folder, how), progress, command, allow_drift=False)
+    home = home_of(folder, how)
+    with _way_on(folder, how, home):
+        after = begin_or_go_on(second, home, progress, command, allow_drift=False)
     before = resume(folder, progress)
     assert isinstance(before, ErrorResult), "a RunConfig has errors"
     assert isinstance(after, ErrorResult), "a RunConfig has errors"
-    trained_on = trains_on_trusted(plain_values(config.method))
-    return SecondPass(how, changed, before, after, audit.not_judged["trusted"], trained_on)
+    answers = paired(config, folder, home)
+    return SecondPass(how, changed, before, after, audit.not_judged["trusted"], answers, trained_on)
+
+
+@contextmanager
+def _way_on(folder: Path, how: How, home: Path) -> Iterator[None]:
+    """Who stops the pass goes on by the audit: resuming the run alone would tell no verdict."""
+    try:
+        yield
+    except InterruptedRun:
+        there = (home / "config.toml").is_file()
+        done = f"Stopped and saved in {home}" if there else "Stopped before anything was written"
+        way = f"reweigh audit {quote(str(folder))} --second-pass {how}"
+        raise InterruptedRun(f"{done}. Continue with: {way}") from None
 
 
 def home_of(folder: Path, how: How) -> Path:

@@ -184,9 +184,12 @@ def _second(outcome: dict[str, Any]) -> Any:
     from rich.markup import escape
     from rich.table import Table
 
+    from reweigh.audit.paired import Paired
+
     verb = "dropped" if outcome["how"] == "drop" else "relabelled"
     title = f"second pass: {outcome['changed']:,} samples {verb}"
-    table = Table("", "before", "after", title=title, caption=outcome["verdict"])
+    caption = f"{outcome['verdict']} {Paired(**outcome['test_answers'])}"
+    table = Table("", "before", "after", title=title, caption=caption)
     rows = {
         "trusted error": "trusted_error_last",
         "test error, last epoch": "test_error_last",
