@@ -39,8 +39,11 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
 
 
-def visit(browser: Browser, made: Report, folder: Path, width: int = 1280) -> Visit:
-    page = browser.new_page(viewport={"width": width, "height": 900})
+def visit(
+    browser: Browser, made: Report, folder: Path, width: int = 1280, dark: bool = False
+) -> Visit:
+    scheme = "dark" if dark else "light"
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.set_default_timeout(30_000)
     seen = Visit(page)
     address = write_report(made, folder).as_uri()
@@ -209,3 +212,28 @@ def test_sentence_pairs_are_searched_sorted_and_downloaded(browser, tmp_path: Pa
     assert [int(row["id"]) for row in rows] == ids
     assert all("<MASK>" in row["source"] + row["target"] for row in rows)
     assert seen.complaints == []
+
+
+@pytest.mark.parametrize(("dark", "blue"), [(False, "#0072b2"), (True, "#56b4e9")])
+def test_charts_are_seen_on_either_ground(browser, dark: bool, blue: str, tmp_path: Path) -> None:
+    seen = visit(browser, report(), tmp_path, dark=dark)
+    bars = seen.page.evaluate("document.getElementById('chart-methods').data[0]")
+    assert bars["marker"]["color"] == blue
+    dots = seen.page.evaluate("document.getElementById('chart-states-weight').data[0].marker")
+    assert dots["line"]["width"] > 0
+    soft = "getComputedStyle(document.documentElement).getPropertyValue('--soft').trim()"
+    assert dots["line"]["color"] == seen.page.evaluate(soft)
+
+
+def test_one_seed_is_drawn_without_a_whisker(browser, tmp_path: Path) -> None:
+    page = visit(browser, report(), tmp_path).page
+    ends = page.eval_on_selector_all(
+        "#chart-methods path.xerror", "paths => paths.map(path => path.getAttribute('d'))"
+    )
+    assert len([path for path in ends if path]) == 1  # of three methods
+
+
+def test_cells_of_the_matrix_tell_their_classes(browser, tmp_path: Path) -> None:
+    page = visit(browser, report(), tmp_path).page
+    told = page.evaluate("document.getElementById('chart-noise-matrix').data[0].hovertext")
+    assert told[0][1] == "cat is dog"

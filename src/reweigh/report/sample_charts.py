@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
 from reweigh.report.charts import Chart
-from reweigh.report.colours import RIGHT, SCALE, WRONG, colour
+from reweigh.report.class_charts import noise_chart, weights_by_class
+from reweigh.report.colours import RIGHT, WRONG
 from reweigh.report.states import WHOSE_WEIGHT, How, plane, states_by_class, states_by_weight
-from reweigh.report.words import on_chart_apart, plain
+from reweigh.report.words import plain
 
 Group: TypeAlias = tuple[str, str, NDArray[np.bool_]]  # its name, its colour, who is in it
 BINS = 40
@@ -24,10 +25,10 @@ def audit_charts(audit: Audit, states: How) -> list[Chart]:
     """What the weights and the student say of the samples; charts of weights only if there are."""
     on = plane(audit, states)
     if np.isnan(audit.weight).all():
-        return [states_by_class(audit, on), _noise(audit)]
+        return [states_by_class(audit, on), noise_chart(audit)]
     return [
-        _weights(audit), _weight_and_loss(audit), _weights_by_class(audit),
-        states_by_class(audit, on), states_by_weight(audit, on), _noise(audit),
+        _weights(audit), _weight_and_loss(audit), weights_by_class(audit),
+        states_by_class(audit, on), states_by_weight(audit, on), noise_chart(audit),
     ]  # fmt: skip
 
 
@@ -114,57 +115,3 @@ def weight_and_loss_chart(
         "yaxis": {"title": {"text": "weight"}, "rangemode": "tozero"},
     }
     return Chart("weight-loss", "Weight against loss", caption, dots, layout)
-
-
-def _weights_by_class(audit: Audit) -> Chart:
-    labels = audit.samples.labels
-    present = [k for k in range(len(audit.class_names)) if _of_class(audit, k).size]
-    marks = np.array(
-        [np.quantile(_of_class(audit, k), (0.05, 0.25, 0.5, 0.75, 0.95)) for k in present]
-    )
-    box = {
-        "type": "box", "x": on_chart_apart([audit.class_names[k] for k in present]),
-        "marker": {"color": colour(0)}, "showlegend": False,
-    } | {
-        name: plain(marks[:, i])
-        for i, name in enumerate(("lowerfence", "q1", "median", "q3", "upperfence"))
-    }  # fmt: skip
-    layout = {
-        "xaxis": {"title": {"text": "given label"}, "type": "category"},
-        "yaxis": {"title": {"text": "weight"}, "rangemode": "tozero"},
-    }
-    caption = f"Quartiles, 5 and 95 % of {len(labels):,} samples, by given label."
-    return Chart("class-weights", "Weights by given label", caption, [box], layout)
-
-
-def _of_class(audit: Audit, k: int) -> NDArray[np.float32]:
-    weights = audit.weight[audit.samples.labels == k]
-    return weights[~np.isnan(weights)]
-
-
-def _noise(audit: Audit) -> Chart:
-    names = on_chart_apart(audit.class_names)
-    heat = {
-        "type": "heatmap", "x": names, "y": names, "colorscale": SCALE, "zmin": 0, "zmax": 1,
-        "z": plain(audit.noise_matrix), "colorbar": {"thickness": 12},
-        "xgap": 1, "ygap": 1,
-    }  # fmt: skip
-    if len(names) <= 12:
-        heat |= {
-            "text": [[f"{x:.0%}" if x >= 0.005 else "" for x in row] for row in audit.noise_matrix],
-            "texttemplate": "%{text}",
-            "textfont": {"size": 14 if len(names) <= 6 else 10},
-        }
-    layout = {
-        "xaxis": {"title": {"text": "suggested label"}, "type": "category"},
-        "yaxis": {
-            "title": {"text": "given label", "standoff": 14}, "type": "category",
-            "autorange": "reversed", "automargin": True,
-        },
-        "height": 440,
-    }  # fmt: skip
-    caption = (
-        "Estimated share of each given label (row) that is of each class (column); what is off the "
-        "diagonal is wrong."
-    )
-    return Chart("noise-matrix", "Which class is taken for which", caption, [heat], layout)

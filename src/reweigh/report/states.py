@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from reweigh.audit.quality import LAST_EPOCHS
 from reweigh.audit.run import Audit
 from reweigh.report.charts import Chart
+from reweigh.report.class_charts import MOST_NAMES
 from reweigh.report.colours import SCALE, colour, symbol
-from reweigh.report.words import on_chart, plain
+from reweigh.report.words import on_chart_apart, plain
 
 How = Literal["pca", "t-sne"]
 _WORDS = {
@@ -54,19 +55,20 @@ def _t_sne(states: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def states_by_class(audit: Audit, on: Plane) -> Chart:
-    """One colour and mark a given label."""
-    labels = audit.samples.labels[audit.look.shown]
+    """One colour and mark a given label; many of them need no legend, but to be pointed at."""
+    labels, few = audit.samples.labels[audit.look.shown], len(audit.class_names) <= MOST_NAMES
     dots = [
         {
-            "type": "scatter", "mode": "markers", "name": on_chart(name),
+            "type": "scatter", "mode": "markers", "name": name, "showlegend": few,
             "x": plain(on.at[labels == k, 0]), "y": plain(on.at[labels == k, 1]),
+            "hoverinfo": "name", "hoverlabel": {"namelength": -1},
             "marker": {"color": colour(k), "symbol": symbol(k), "size": 5, "opacity": 0.75},
         }
-        for k, name in enumerate(audit.class_names)
+        for k, name in enumerate(on_chart_apart(audit.class_names))
     ]  # fmt: skip
     caption = (
         f"What the last layer of the student of the last epoch sees of {len(on.at):,} samples: "
-        f"{_WORDS[on.how][1]}."
+        f"{_WORDS[on.how][1]}." + ("" if few else " Point at one to see its given label.")
     )
     return Chart("states-class", "Internal states by given label", caption, dots, _axes(on))
 

@@ -17,6 +17,7 @@ from reweigh.errors import UsageError
 from reweigh.replacing import write_atomically
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
+from reweigh.report.class_charts import MOST_NAMES, most_confused
 from reweigh.report.doubts import cautions
 from reweigh.report.evidence import Texts, texts_of
 from reweigh.report.headline import about, headline, to_compare
@@ -26,6 +27,7 @@ from reweigh.report.runs import Run, counterpart, foremost, table, test_sets
 from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.suspects import suspects
+from reweigh.report.weight_history import weight_history_charts
 from reweigh.report.words import counted, shown
 from reweigh.training.measures import Measure, measure_of
 from reweigh.training.run import settings_of
@@ -80,7 +82,8 @@ class Report:
             run, audit = self.beside
             names = shown(self.main.row, 40), shown(run.row, 40)
             own = side_by_side(own, audit_charts(audit, self.states), names)
-        return [*answer, *curve_charts(self.runs), *own]
+        curves = [*curve_charts(self.runs), *weight_history_charts(self.main)]
+        return [*answer, *curves, *own]
 
 
 def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
@@ -199,6 +202,8 @@ def _findings(audit: Audit, texts: Texts | None) -> dict[str, Any]:
     return {
         "summary": summary,
         "class_rows": [{**row, "class": shown(row["class"])} for row in summary["classes"]],
+        "numbered": len(audit.class_names) > MOST_NAMES,
+        "confused": most_confused(audit),
         "suspects": found,
         "texts": bool(found and found[0]["evidence"].columns),
         "given_labels": sorted({s["given"] for s in found}),

@@ -5,13 +5,37 @@ const byId = (id) => document.getElementById(id);
 const drawings = JSON.parse(byId("drawings").textContent);
 const config = { responsive: true, displayModeBar: false };
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const onDark = { "#0072b2": "#56b4e9", "#56b4e9": "#f0e442" };  // blue is dim there; yellow takes the light blue's place
+
 let printing = false;  // on white paper, also from a dark screen
 
+function own(name, onPaper) {
+  return printing ? onPaper : getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function paint(colour) {
+  return (dark.matches && !printing && onDark[colour]) || colour;
+}
+
+function painted(trace) {
+  const { marker, line, error_x: spread } = trace;
+  const copy = Object.assign({}, trace);
+  if (marker && Array.isArray(marker.color)) {  // one end of any scale is near the ground: an outline shows it
+    copy.marker = Object.assign({}, marker, { line: { color: own("--soft", "#444"), width: 0.6 } });
+  } else if (marker) copy.marker = Object.assign({}, marker, { color: paint(marker.color) });
+  if (line) copy.line = Object.assign({}, line, { color: paint(line.color) });
+  if (trace.type === "heatmap") copy.hovertext = trace.meta.map((given) => trace.meta.map((taken) => given + " is " + taken));
+  if (spread) {  // plotly draws null as a whisker of no length, NaN not at all
+    const array = spread.array.map((length) => length ?? NaN);
+    copy.error_x = Object.assign({}, spread, { array, color: own("--ink", "#000") });
+  }
+  return copy;
+}
+
 function themed(layout) {
-  const style = getComputedStyle(document.documentElement);
-  const line = printing ? "#bbb" : style.getPropertyValue("--line").trim();
-  const ink = printing ? "#000" : style.getPropertyValue("--ink").trim();
-  const axis = (own) => Object.assign({ gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true }, own);
+  const line = own("--line", "#bbb"), ink = own("--ink", "#000");
+  const axis = (given) => Object.assign({ gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true }, given);
   return Object.assign({ height: 340, margin: { l: 50, r: 14, t: 10, b: 58 } }, layout, {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { color: ink, family: "system-ui, sans-serif", size: 12 },
@@ -23,11 +47,11 @@ function themed(layout) {
 function draw() {
   for (const [key, drawing] of Object.entries(drawings)) {
     const place = byId("chart-" + key);
-    if (place) Plotly.react(place, drawing.data, themed(drawing.layout), config);
+    if (place) Plotly.react(place, drawing.data.map(painted), themed(drawing.layout), config);
   }
 }
 draw();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+dark.addEventListener("change", draw);
 addEventListener("beforeprint", () => { printing = true; draw(); });
 addEventListener("afterprint", () => { printing = false; draw(); });
 
