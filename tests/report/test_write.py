@@ -197,7 +197,7 @@ def test_both_counts_of_wrong_labels_are_in_one_unit_and_told_apart() -> None:
     page, summary = own_part(render(made)), made.audit.summary()
     for number in (summary["issues"], summary["estimated_wrong"]):
         assert f"<dd>{number} ({number / 300:.1%})</dd>" in page
-    assert "never an issue, and the estimate counts it as well" in page
+    assert "never one, and any other of a quality below 0.1 always is" in page
     words = ("Quality:", "Label issues:", "AUROC of the audit:", "F1 of the issues:")
     assert all(page.index(word) < page.index('id="results"') for word in words)
 

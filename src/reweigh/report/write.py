@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reweigh import __version__, signals
+from reweigh.audit.issues import HARDLY_RIGHT
 from reweigh.audit.run import Audit, audit_run
 from reweigh.audit.table import write_table
 from reweigh.config import RunConfig
@@ -201,6 +202,7 @@ def _findings(audit: Audit, texts: Texts | None) -> dict[str, Any]:
     found, summary = suspects(audit, texts), audit.summary()
     return {
         "summary": summary,
+        "hardly_right": HARDLY_RIGHT,
         "class_rows": [{**row, "class": shown(row["class"])} for row in summary["classes"]],
         "numbered": len(audit.class_names) > MOST_NAMES,
         "confused": most_confused(audit),
