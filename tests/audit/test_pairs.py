@@ -10,8 +10,10 @@ from typer.testing import CliRunner
 
 from reweigh.audit.pairs import PairAudit, audit_pairs
 from reweigh.cli.app import app
+from reweigh.config import TranslationConfig
+from reweigh.errors import DataError
 from reweigh.training.progress import SilentProgress
-from reweigh.training.run import train
+from reweigh.training.run import settings_of, train
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +65,39 @@ def test_numbers_of_issues_are_refused(audited) -> None:
     run, _ = audited
     result = CliRunner().invoke(app, ["audit", str(run), "--fail-above", "3"])
     assert "how many sentence pairs are wrong is not estimated" in str(result.exception)
+
+
+def test_sentences_are_those_of_the_same_lines(audited) -> None:
+    _, found = audited
+    form, text = found.codec.form, found.text
+    for k in range(len(found)):
+        words = form.source_words([text.source[k]]) + form.target_words([text.target[k]])
+        read = [
+            found.codec.decode_words(side[k].tolist())
+            for side in (found.corpus.source, found.corpus.target)
+        ]
+        assert [len(side) for side in words] == [
+            len(side) for side in read
+        ]  # masks stand for words
+        assert found.changed[k] == (words != read)
+
+
+def test_a_table_that_stays_is_refused_before_the_pass(audited, tmp_path, monkeypatch) -> None:
+    def audit_pairs(*_: object) -> None:
+        raise AssertionError("the student was asked already")
+
+    monkeypatch.setattr("reweigh.audit.pairs.audit_pairs", audit_pairs)
+    (tmp_path / "notes.csv").write_text("id,mine\n")
+    run, _ = audited
+    result = CliRunner().invoke(app, ["audit", str(run), "--out", str(tmp_path / "notes.csv")])
+    assert "already exists with other columns (mine)" in str(result.exception)
+
+
+def test_text_that_changed_is_refused(audited, monkeypatch) -> None:
+    run, _ = audited
+    monkeypatch.setenv("XDG_CACHE_HOME", str(run.parent))
+    config = settings_of(run)
+    assert isinstance(config, TranslationConfig)
+    data = config.data.model_copy(update={"seed": 7})
+    with pytest.raises(DataError, match="no longer gives the samples"):
+        audit_pairs(run, config.model_copy(update={"data": data}))

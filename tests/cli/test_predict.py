@@ -57,3 +57,20 @@ def test_a_place_that_cannot_be_written_is_refused_first(
     refused = said(tmp_path / "no run", "--out", str(tmp_path / out))
     assert isinstance(refused.exception, UsageError)
     assert sentence in str(refused.exception)
+
+
+@pytest.mark.parametrize("options", [(), ("--probabilities",)])
+def test_a_table_that_stays_is_refused_before_anything_is_read(
+    run: Path, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = tmp_path / "ours.csv"
+    assert said(run, *options, "--out", str(ours)).exit_code == 0
+    assert said(run, *options, "--out", str(ours)).exit_code == 0  # renewed
+
+    def read(*_: object) -> None:
+        raise AssertionError("the samples were read already")
+
+    monkeypatch.setattr("reweigh.training.predictor.Predictor.read", read)
+    (tmp_path / "notes.csv").write_text("id,mine\n")
+    refused = said(run, *options, "--out", str(tmp_path / "notes.csv"))
+    assert "already exists with other columns (mine)" in str(refused.exception)

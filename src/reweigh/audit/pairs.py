@@ -32,7 +32,7 @@ from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
 from reweigh.training.problem import text_spec
 from reweigh.training.run import refuse_unfinished, set_up_torch
-from reweigh.training.same_data import learned_from_other
+from reweigh.training.same_data import refuse_other
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.translation import Translation
 from reweigh.training.whereabouts import with_data_found
@@ -111,7 +111,7 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
     set_up_torch(config)
     problem = prepared(config)
     assert isinstance(problem, TranslationProblem)
-    _refuse_changed(folder, config, problem)
+    refuse_other(folder, config, problem)
     task = Translation(config, problem, method_for(UniformConfig()), device_after(config.device))
     task.begin_from(folder / "best.safetensors")
     weights = weights_of(folder, config, problem)
@@ -131,15 +131,6 @@ def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
         changed=problem.changed,
         cautions=tuple(dict.fromkeys((*problem.cautions, *unweighed(weight), *of_the_run(folder)))),
     )
-
-
-def _refuse_changed(folder: Path, config: TranslationConfig, problem: TranslationProblem) -> None:
-    """The text must still be what the run was trained on, or every row would be about another."""
-    if learned_from_other(folder, problem):
-        raise DataError(
-            f"{config.data.name} no longer gives the pairs that {folder} was trained on; restore the "
-            "text, or train again."
-        )
 
 
 def _as_written(config: TranslationConfig, problem: TranslationProblem) -> Pairs | None:

@@ -18,13 +18,13 @@ from reweigh.config import RunConfig, Settings
 from reweigh.config.methods import OwnConfig
 from reweigh.data.readers.arrays import read_npz
 from reweigh.data.samples import Problem, Samples
-from reweigh.errors import DataError, UsageError
+from reweigh.errors import UsageError
 from reweigh.methods import AnyProblem, method_for
 from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
 from reweigh.training.run_folder import read_record
+from reweigh.training.same_data import refuse_other
 from reweigh.training.tasks import prepared
-from reweigh.training.tasks.base import fingerprint
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.whereabouts import with_data_found
 
@@ -114,7 +114,7 @@ def audit_run(folder: Path) -> Audit:
     problem = prepared(config)
     assert isinstance(problem, Problem)
     signals.check()
-    _refuse_changed(folder, config, problem)
+    refuse_other(folder, config, problem)
     seen = look(config, problem, folder)
     found = judge(problem, weights_of(folder, config, problem), seen)
     said = dict.fromkeys((*found.cautions, *of_the_run(folder)))
@@ -188,21 +188,6 @@ def _config(folder: Path) -> RunConfig:
     if not isinstance(config, RunConfig):
         raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
     return with_data_found(config, folder)
-
-
-def _refuse_changed(folder: Path, config: RunConfig, problem: Problem) -> None:
-    """The data must still be what the run was trained on, or every row would be about another."""
-    kept = read_npz(folder / "samples.npz")
-    now = {"fingerprint": np.array(fingerprint(problem))}
-    if not isinstance(config.method, OwnConfig):
-        train = method_for(config.method).problem(problem).train
-        now |= {"ids": train.ids, "labels": train.labels}
-    same = all(np.array_equal(kept.get(name, ()), own) for name, own in now.items())
-    if not same:
-        raise DataError(
-            f"{config.data.name} no longer gives the samples and labels that {folder} was trained "
-            "on; restore the data, or train again."
-        )
 
 
 def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[np.float32] | None:

@@ -111,7 +111,7 @@ def _audit_labels(
 
 def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) -> None:
     """Rank the pairs of a translation run."""
-    from reweigh.audit.pairs import audit_pairs
+    from reweigh.audit.pairs import COLUMNS, audit_pairs
     from reweigh.config import TranslationConfig
     from reweigh.data.table_file import check_place, write_columns
     from reweigh.errors import UsageError
@@ -124,7 +124,7 @@ def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) ->
         )
     config, path = settings_of(run), out or run / "audit.csv"
     assert isinstance(config, TranslationConfig)
-    check_place(path)
+    check_place(path, COLUMNS)
     found = audit_pairs(run, config)
     write_columns(found.columns, len(found), path)
     summary = {**found.summary(), "table": str(path)}

@@ -52,7 +52,7 @@ def predict(
 
     from reweigh import signals
     from reweigh.data.table_file import check_place, print_csv, write_columns
-    from reweigh.training.predicted import Predicted
+    from reweigh.training.predicted import Predicted, column_names
     from reweigh.training.predictor import Predictor
 
     if threads is not None:
@@ -61,6 +61,8 @@ def predict(
         check_place(out)
     with signals.listening():
         predictor = Predictor(run, last=last, device=device)
+        if out is not None:  # the classes are known now, and nothing was read yet
+            check_place(out, column_names(predictor.class_names, each_class=probabilities))
         samples = predictor.read(data)
         for caution in samples.cautions:
             screen.say(f"caution: {caution}")

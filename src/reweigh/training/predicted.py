@@ -1,5 +1,6 @@
 """Predictions as a table: what the sample is called, its class, how sure the student is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,11 +33,12 @@ class Predicted:
     def columns(self, part: slice) -> dict[str, NDArray[Any]]:
         """The columns of some rows, by name and in order."""
         p = self.probabilities[part]
-        columns = {
-            "id": self.names[part],
-            "predicted_label": self.class_names[p.argmax(1)],
-            "confidence": p.max(1, initial=0),
-        }
-        if self.each_class:
-            columns |= {f"p({name})": p[:, k] for k, name in enumerate(self.class_names.tolist())}
-        return columns
+        names = column_names(self.class_names.tolist(), each_class=self.each_class)
+        values = [self.names[part], self.class_names[p.argmax(1)], p.max(1, initial=0)]
+        return dict(zip(names, [*values, *(p.T if self.each_class else ())], strict=True))
+
+
+def column_names(class_names: Sequence[str], *, each_class: bool) -> tuple[str, ...]:
+    """Of the table, which can be told before anything is predicted."""
+    each = [f"p({name})" for name in class_names] if each_class else []
+    return ("id", "predicted_label", "confidence", *each)

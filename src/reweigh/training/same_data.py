@@ -1,4 +1,4 @@
-"""Finished runs stand in a table beside new ones only if both learned from the same data, by the same code.
+"""Finished runs are judged on the data that they learned from, and compared only with runs on the same.
 
 A run is known by its settings, and settings name files and modules: what is in them may have
 changed since.
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reweigh.config import Settings
-from reweigh.errors import UsageError
+from reweigh.errors import DataError, UsageError
 from reweigh.methods import AnyProblem
 from reweigh.own_code import code_of, named_in
 from reweigh.training.result import RESULT
@@ -35,6 +35,15 @@ def learned_from_other(home: Path, problem: AnyProblem) -> bool:
     """Whether a finished run learned from other data than `problem`; not where nobody took a print."""
     kept = read_record(home / RESULT).get("fingerprint")
     return bool(kept) and kept != fingerprint(problem)
+
+
+def refuse_other(home: Path, config: Settings, problem: AnyProblem) -> None:
+    """A run is judged on the data that it was trained on, or every row would be about another."""
+    if learned_from_other(home, problem):
+        raise DataError(
+            f"{config.data.name} no longer gives the samples that {home} was trained on; restore the "
+            "data, or train again."
+        )
 
 
 def _changed(home: Path, how: str, what: str) -> UsageError:
