@@ -124,7 +124,7 @@ def test_hostile_names_are_shown_as_text(browser, tmp_path: Path) -> None:
     page = seen.page
     title = page.text_content("h1") or ""
     assert HOSTILE[0] in title
-    known = {shown(text).replace("\x00", "\ufffd") for text in HOSTILE}
+    known = {shown(text, 1000).replace("\x00", "\ufffd") for text in HOSTILE}
     assert {card["name"] for card in cards(page)} == known
     assert {card["given"] for card in cards(page)} == set(HOSTILE[:3])
     visible = page.inner_text("#suspects")
@@ -237,3 +237,27 @@ def test_cells_of_the_matrix_tell_their_classes(browser, tmp_path: Path) -> None
     page = visit(browser, report(), tmp_path).page
     told = page.evaluate("document.getElementById('chart-noise-matrix').data[0].hovertext")
     assert told[0][1] == "cat is dog"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_hide_neither_label_nor_the_file(browser, width: int, tmp_path: Path) -> None:
+    made = report()
+    names = np.array([f"{'folder/' * 20}file-{i}.png" for i in range(300)])
+    audit = replace(
+        made.audit,
+        samples=replace(made.audit.samples, names=names),
+        class_names=tuple(f"{name} {'of a long and winding name ' * 4}" for name in "abc"),
+    )
+    page = visit(browser, replace(made, audit=audit), tmp_path, width).page
+    card = page.locator("#suspects li").first
+    edge = card.bounding_box()
+    for part in (".given", ".suggested", ".place"):
+        box = card.locator(part).bounding_box()
+        assert box["height"] > 15
+        assert box["y"] + box["height"] <= edge["y"] + edge["height"]
+    assert card.locator(".given").bounding_box()["height"] < 60  # two lines
+    assert (card.locator(".suggested").get_attribute("title") or "").count("winding") > 2
+    place = card.locator(".place")
+    assert (place.text_content() or "").startswith("…")
+    assert (place.text_content() or "").endswith(".png")
+    assert place.evaluate("place => place.scrollHeight <= place.clientHeight + 1")

@@ -1,5 +1,6 @@
 """The most suspicious samples, each with what a person needs to judge it."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from reweigh.audit.run import Audit
 from reweigh.report.evidence import Texts, evidence
 from reweigh.report.words import shown
 
-MOST_PICTURES = 60
-MOST_ROWS = 300
+MOST = 300
+ROOM = 3_000_000
+"""Characters that the pictures of a page may take, which people send to each other. Our choice."""
 
 
 def suspects(audit: Audit, texts: Texts | None = None) -> list[dict[str, Any]]:
@@ -18,12 +20,22 @@ def suspects(audit: Audit, texts: Texts | None = None) -> list[dict[str, Any]]:
 
     Classes take turns, or one confused pair of them would fill the page.
     """
-    pictures = texts is None and audit.samples.inputs.ndim == 4
-    chosen = in_turns(audit)[: MOST_PICTURES if pictures else MOST_ROWS]
     called = audit.samples.called()
-    return [
-        _suspect(audit, texts, int(i)) | {"called": shown(str(called[i]), 1000)} for i in chosen
-    ]
+    found = (
+        _suspect(audit, texts, int(i)) | {"called": shown(str(called[i]), 1000)}
+        for i in in_turns(audit)[:MOST]
+    )
+    return list(_with_room(found))
+
+
+def _with_room(found: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """As many as the page has room for, by what their pictures take."""
+    taken = 0
+    for one in found:
+        taken += len(one["evidence"].picture or "")
+        if taken > ROOM:
+            return
+        yield one
 
 
 def in_turns(audit: Audit) -> NDArray[np.int64]:
@@ -41,7 +53,7 @@ def _suspect(audit: Audit, texts: Texts | None, i: int) -> dict[str, Any]:
     name = "" if samples.names is None else str(samples.names[i])
     return {
         "id": int(samples.ids[i]),
-        "name": shown(name),
+        "name": shown(name, 1000),
         "given": shown(audit.class_names[samples.labels[i]]),
         "suggested": shown(audit.class_names[audit.predicted[i]]),
         "quality": round(float(audit.quality[i]), 4),
