@@ -1,3 +1,4 @@
+import json
 import shutil
 from pathlib import Path
 
@@ -67,6 +68,16 @@ def test_data_that_changed_is_refused(run: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     config = (copy / "config.toml").read_text()
     (copy / "config.toml").write_text(config.replace("flip:0.4", "flip:0.2"))
+    with pytest.raises(DataError, match="no longer gives"):
+        audit_run(copy)
+
+
+def test_data_of_which_nobody_knows_whether_it_changed_is_refused(
+    run: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    result = json.loads((copy / "result.json").read_text())
+    (copy / "result.json").write_text(json.dumps(result | {"fingerprint": ""}))
     with pytest.raises(DataError, match="no longer gives"):
         audit_run(copy)
 
