@@ -261,3 +261,13 @@ def test_long_names_hide_neither_label_nor_the_file(browser, width: int, tmp_pat
     assert (place.text_content() or "").startswith("…")
     assert (place.text_content() or "").endswith(".png")
     assert place.evaluate("place => place.scrollHeight <= place.clientHeight + 1")
+
+
+def test_numbers_stand_in_cells_that_are_wide_enough(browser, tmp_path: Path) -> None:
+    made = report()
+    audit = replace(made.audit, class_names=tuple("abcdefgh"), noise_matrix=np.full((8, 8), 0.125))
+    page = visit(browser, replace(made, audit=audit), tmp_path).page
+    written = "#chart-noise-matrix .heatmap-label"
+    assert page.locator(written).count() == 64
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.wait_for_function(f"document.querySelectorAll('{written}').length === 0")

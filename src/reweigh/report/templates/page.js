@@ -6,6 +6,7 @@ const drawings = JSON.parse(byId("drawings").textContent);
 const config = { responsive: true, displayModeBar: false };
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const narrow = matchMedia("(max-width: 40rem)");
 const onDark = { "#0072b2": "#56b4e9", "#56b4e9": "#f0e442" };  // blue is dim there; yellow takes the light blue's place
 
 let printing = false;  // on white paper, also from a dark screen
@@ -25,7 +26,10 @@ function painted(trace) {
     copy.marker = Object.assign({}, marker, { line: { color: own("--soft", "#444"), width: 0.6 } });
   } else if (marker) copy.marker = Object.assign({}, marker, { color: paint(marker.color) });
   if (line) copy.line = Object.assign({}, line, { color: paint(line.color) });
-  if (trace.type === "heatmap") copy.hovertext = trace.meta.map((given) => trace.meta.map((taken) => given + " is " + taken));
+  if (trace.type === "heatmap") {
+    copy.hovertext = trace.meta.map((given) => trace.meta.map((taken) => given + " is " + taken));
+    if (narrow.matches && trace.meta.length > 6) delete copy.texttemplate;  // numbers would overprint each other
+  }
   if (spread) {  // plotly draws null as a whisker of no length, NaN not at all
     const array = spread.array.map((length) => length ?? NaN);
     copy.error_x = Object.assign({}, spread, { array, color: own("--ink", "#000") });
@@ -51,7 +55,7 @@ function draw() {
   }
 }
 draw();
-dark.addEventListener("change", draw);
+for (const change of [dark, narrow]) change.addEventListener("change", draw);
 addEventListener("beforeprint", () => { printing = true; draw(); });
 addEventListener("afterprint", () => { printing = false; draw(); });
 
