@@ -4,7 +4,6 @@ from sklearn.metrics import roc_auc_score
 from tests.audit.made_up import evidence
 
 from reweigh.audit import get_label_quality_scores
-from reweigh.audit.quality import mean_weights, weight_ranks
 from reweigh.errors import UsageError
 
 
@@ -46,22 +45,6 @@ def test_it_finds_more_than_the_students_confidence_where_classes_are_taken_for_
 def test_impossible_labels_and_classes_that_nobody_names_are_no_numbers_to_fear() -> None:
     p = np.array([[0, 1, 0], [0, 1, 0], [1, 0, 0]], np.float32)
     np.testing.assert_array_equal(get_label_quality_scores([0, 1, 0], p), [0, 1, 1])
-
-
-def test_samples_that_were_never_seen_stand_in_the_middle() -> None:
-    weights = np.array([[3.0, np.nan, 1.0], [5.0, np.nan, np.nan]], np.float32)
-    np.testing.assert_array_equal(mean_weights(weights), np.array([4, np.nan, 1], np.float32))
-    np.testing.assert_array_equal(weight_ranks(weights), np.array([0.75, 0.5, 0.25], np.float32))
-
-
-def test_equal_weights_say_nothing() -> None:
-    np.testing.assert_array_equal(weight_ranks(np.ones(4, np.float32)), np.full(4, 0.5))
-
-
-def test_only_the_last_epochs_count() -> None:
-    weights = np.ones((7, 2), np.float32)
-    weights[:2] = 100
-    np.testing.assert_array_equal(mean_weights(weights), [1, 1])
 
 
 @pytest.mark.parametrize(

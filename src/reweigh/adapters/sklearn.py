@@ -23,8 +23,8 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from reweigh.audit.issues import find_label_issues
-from reweigh.audit.quality import get_label_quality_scores, weight_or_nan
-from reweigh.audit.run import last_weights
+from reweigh.audit.quality import get_label_quality_scores
+from reweigh.audit.weights import last_weights, weight_or_nan
 from reweigh.config import RunConfig, read_config
 from reweigh.data.overlap import drop_copies
 from reweigh.data.samples import Problem, Samples, numbered

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from reweigh import signals
 from reweigh.audit.detection import Ranking, ranking
-from reweigh.audit.quality import unweighed, weight_or_nan, weight_ranks
-from reweigh.audit.run import of_the_run, weights_of
+from reweigh.audit.run import of_the_run
+from reweigh.audit.weights import unweighed, weight_or_nan, weight_ranks, weights_of
 from reweigh.config import TranslationConfig
 from reweigh.config.methods import UniformConfig
 from reweigh.errors import DataError

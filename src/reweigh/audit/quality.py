@@ -12,18 +12,11 @@ made to teach, not to rank (a class may weigh more than another as a whole). Mix
 any of ten ways, they found fewer wrong labels; docs/audit.md has the figures.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from reweigh.audit.inputs import checked_labels, checked_probabilities
 
-LAST_EPOCHS = 5
-"""Early weights come from a teacher that has not learned yet; a single epoch is noisy."""
-MOST_UNSEEN = 0.02
-"""Share of samples without a weight that is not worth a word."""
 _TINY = 1e-30  # of a label that the student holds for impossible, in float32
 
 
@@ -53,37 +46,3 @@ def _shares(y: NDArray[np.int64], p: NDArray[np.float32]) -> NDArray[np.float64]
     K = p.shape[1]
     counts = np.stack([p[y == k].sum(axis=0, dtype=np.float64) for k in range(K)], axis=1)
     return counts / np.maximum(counts.sum(axis=1, keepdims=True), _TINY)
-
-
-def weight_ranks(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Each sample's place in (0, 1) by mean weight over the last epochs; 1/2 where never seen."""
-    mean = mean_weights(weights)  # (n,)
-    seen = ~np.isnan(mean)
-    ranks = np.full(len(mean), 0.5, np.float32)
-    ranks[seen] = (rankdata(mean[seen]) - 0.5) / max(1, seen.sum())  # ties share their place
-    return ranks
-
-
-def weight_or_nan(weights: NDArray[np.float32] | None, size: int) -> NDArray[np.float32]:
-    """Mean weight (n,) of the last epochs; NaN where nobody gave any."""
-    return np.full(size, np.nan, np.float32) if weights is None else mean_weights(weights)
-
-
-def unweighed(weight: NDArray[np.float32]) -> Iterator[str]:
-    """What to know of the scores where one of the two witnesses is silent; NaN (n,) says so."""
-    silent = int(np.isnan(weight).sum())
-    if silent == len(weight):
-        yield "the run gave no weights: how suspicious a sample is rests on the student's answers alone"
-    elif silent > MOST_UNSEEN * len(weight):
-        yield (
-            f"{silent:,} of {len(weight):,} samples were not shown in the last epochs: no weight speaks for "
-            "or against them"
-        )
-
-
-def mean_weights(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean (n,) over the last epochs in which a sample was seen; NaN where in none."""
-    history = np.atleast_2d(weights)[-LAST_EPOCHS:]  # (epochs, n)
-    seen = (~np.isnan(history)).sum(axis=0)
-    total = np.nansum(history, axis=0, dtype=np.float64)
-    return np.where(seen > 0, total / np.maximum(seen, 1), np.nan).astype(np.float32)

@@ -13,19 +13,16 @@ from reweigh.audit.copies import conflicting_copies
 from reweigh.audit.detection import Detection, detection
 from reweigh.audit.issues import issues_among, noise_matrix, wrong_per_class
 from reweigh.audit.look import Look, look
-from reweigh.audit.quality import LAST_EPOCHS, get_label_quality_scores, weight_or_nan
-from reweigh.config import RunConfig, Settings
-from reweigh.config.methods import OwnConfig
-from reweigh.data.readers.arrays import read_npz
+from reweigh.audit.quality import get_label_quality_scores
+from reweigh.audit.weights import weight_or_nan, weights_of
+from reweigh.config import RunConfig
 from reweigh.data.samples import Problem, Samples
 from reweigh.errors import UsageError
-from reweigh.methods import AnyProblem, method_for
 from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
 from reweigh.training.run_folder import read_record
 from reweigh.training.same_data import refuse_other
 from reweigh.training.tasks import prepared
-from reweigh.training.weight_store import WeightStore
 from reweigh.training.whereabouts import with_data_found
 
 UNEVEN = 10
@@ -188,39 +185,3 @@ def _config(folder: Path) -> RunConfig:
     if not isinstance(config, RunConfig):
         raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
     return with_data_found(config, folder)
-
-
-def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[np.float32] | None:
-    """The last epochs' weights (epochs, n); None where nobody weighed these samples.
-
-    A method may train on more than the doubtful samples: those come first. What one of the user's own
-    trained on is read from the folder: its code need not be here.
-    """
-    if not (folder / "weights").is_dir():
-        return None
-    n = len(problem.train)
-    if not isinstance(config.method, OwnConfig):
-        size = len(method_for(config.method).problem(problem).train)
-        return last_weights(WeightStore(folder / "weights", size), n)
-    kept = read_npz(folder / "samples.npz")
-    found = last_weights(WeightStore(folder / "weights", len(kept["ids"])), len(kept["ids"]))
-    if found is None:
-        return None
-    doubtful = ~kept["trusted"]  # a trusted sample's id may be another's
-    return _by_id(found[:, doubtful], kept["ids"][doubtful], problem.train.ids)
-
-
-def _by_id(
-    weights: NDArray[np.float32], have: NDArray[np.int64], want: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """The columns of the samples `want`; NaN for those that a method left out."""
-    places = {int(one): place for place, one in enumerate(have)}
-    of = np.array([places.get(int(one), len(have)) for one in want])  # (n,)
-    nobody = np.full((len(weights), 1), np.nan, np.float32)
-    return np.hstack([weights, nobody])[:, of]
-
-
-def last_weights(store: WeightStore, size: int) -> NDArray[np.float32] | None:
-    """Of the last epochs, for the first `size` samples: (epochs, size)."""
-    rows = [store.epoch(epoch)[:size] for epoch in store.epochs()[-LAST_EPOCHS:]]
-    return np.stack(rows) if rows else None

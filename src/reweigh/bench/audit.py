@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from reweigh.audit.detection import detection
 from reweigh.audit.issues import issues_among
-from reweigh.audit.quality import weight_ranks
 from reweigh.audit.run import Audit, audit_run
+from reweigh.audit.weights import weight_ranks
 from reweigh.config import RunConfig, read_config, run_id
 from reweigh.config.lineup import LINEUP
 from reweigh.data.samples import Problem

@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reweigh.audit.quality import LAST_EPOCHS
 from reweigh.audit.run import Audit
+from reweigh.audit.weights import LAST_EPOCHS
 from reweigh.report.charts import Chart
 from reweigh.report.class_charts import MOST_NAMES
 from reweigh.report.colours import SCALE, colour, symbol
