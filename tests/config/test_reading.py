@@ -76,6 +76,8 @@ def test_all_errors_of_one_call_are_told_with_key_value_and_range() -> None:
         "method.features=['I9']",
         "method.features=[]",
         "method.features=['I0','I0']",
+        "method.features=['I0']",
+        "method.hidden_layers=2",
         "student.options.x=nan",
         "student.options.x.y=1",
         "training.lr=1e400",

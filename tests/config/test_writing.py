@@ -18,6 +18,7 @@ UNUSUAL = [
     "student.options.hidden=[1, 2]",
     "student.options.quote='\"'",
     "training.clip_norm=1",
+    "method.teacher=linear",
     "method.features=['I0', 'M1']",
 ]
 

@@ -243,7 +243,7 @@ class DeepConfig(OneMethod):
     """A run's folder whose teacher is taken over and frozen: it weighs and learns no more."""
 
     hidden_layers: int = Field(default=1, ge=0, le=8)
-    """Hidden layers of the mlp teacher (paper: 0, 1 and 2); the others do not use it."""
+    """Hidden layers of the mlp teacher (paper: 0, 1 and 2)."""
 
     features: tuple[Feature, ...] = Field(default=("I0", "M0"), min_length=1, strict=False)
     """I0 input of the last layer, I1–I3 pooled maps of 8, 16, 32 px, M0 label, M1 progress; for
@@ -284,6 +284,16 @@ class DeepConfig(OneMethod):
             raise ValueError(f"through = {self.through} should not exceed every = {self.every}")
         if len(set(self.features)) < len(self.features):
             raise ValueError(f"features = {list(self.features)} names one twice")
+        return self
+
+    @model_validator(mode="after")
+    def _uses_what_it_is_given(self) -> Self:
+        own, kind = type(self).model_fields, self.teacher
+        if kind != "mlp" and ":" not in kind and self.hidden_layers != own["hidden_layers"].default:
+            raise ValueError(f"hidden_layers is for teacher = 'mlp', and teacher is {kind!r}")
+        chosen = self.features != own["features"].default
+        if chosen and kind in ("posterior", "agreement", "margin"):
+            raise ValueError(f"features is for other teachers: {kind!r} has features of its own")
         return self
 
 
