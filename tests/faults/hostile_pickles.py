@@ -26,6 +26,7 @@ from reweigh.config import read_config
 from reweigh.data.prepare import DataSpec, prepare
 from reweigh.errors import ReweighError
 from reweigh.report.reading import read_runs
+from reweigh.report.weight_history import weight_history
 from reweigh.training import checkpoint
 from reweigh.training.checkpoint import MANIFEST, MODEL, STATE, Checkpoints
 from reweigh.training.progress import SilentProgress
@@ -183,7 +184,8 @@ _PLACES: dict[str, Callable[[bytes], Any]] = {
     "matrix.npy": _file("m.npy", _data(noise=lambda path: f"matrix:{path}")),
     "settings": _file("c.toml", read_config),
     **{f"checkpoint {name}": _in_checkpoint(name) for name in (MODEL, STATE, MANIFEST)},
-    **{f"audit {n}": _in_run(n, audit_run) for n in ("best.*", "samples.npz", "weights/*.npy")},
+    **{f"audit {n}": _in_run(n, audit_run) for n in ("best.*", "weights/*.npy")},
+    "report samples.npz": _in_run("samples.npz", weight_history),
     **{
         f"report {n}": _in_run(n, lambda run: read_runs([run])) for n in ("result.json", "env.json")
     },
