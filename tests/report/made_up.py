@@ -18,7 +18,7 @@ HOSTILE = (
     "<a href='http://example.com'>x</a>", "<b>bold</b>", "&lt;i&gt;", "&amp;", "</script><script>alert(1)",
     "<!--", "]]>", "\u202egnitfel", "\u200b", "\ud800", "x" * 10_000, "=HYPERLINK(\"http://example.com\")",
     "+1", "-1", "+1+1", "-2+3", "@SUM(A1)", "a,b\n\"c\"", "\x00\x07", "$\\frac{1}{2}$", "é漢字🙂",
-    "<style>*{display:none}</style>",
+    "<style>*{display:none}</style>", "'=1+1",
     "<link rel=stylesheet href=http://example.com>",
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import HOSTILE, report, table
 
+from reweigh.data.table_file import plain
 from reweigh.report.words import shown
 from reweigh.report.write import Report, write_report
 
@@ -139,9 +140,11 @@ def test_hostile_names_are_shown_as_text(browser, tmp_path: Path) -> None:
     with page.expect_download() as download:
         page.click("#download")
     with open(download.value.path(), newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            number = row["name"] in ("+1", "-1")  # as they are: no formula, and common classes
-            assert number or not row["name"].startswith(("=", "+", "-", "@"))
+        names = [row["name"] for row in csv.DictReader(file)]
+    for name in names:
+        number = name in ("+1", "-1")  # as they are: no formula, and common classes
+        assert number or not name.startswith(("=", "+", "-", "@"))
+    assert {plain(name) for name in names} == known
     assert seen.complaints == []
 
 

@@ -92,8 +92,9 @@ function arrange() {
 }
 
 function cell(text) {
-  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
-  const inert = !number && /^[=+\-@\t\r\n]/.test(text) ? "'" + text : text;  // no formula for a spreadsheet
+  const bare = text.replace(/^'+/, "");  // as data/table_file.py has it: no formula for a spreadsheet
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare);
+  const inert = !number && /^[=+\-@\t\r\n]/.test(bare) ? "'" + text : text;
   return '"' + inert.replaceAll('"', '""') + '"';
 }
 
