@@ -43,7 +43,8 @@ def find_label_issues(
     y = checked_labels(labels)
     p = checked_probabilities(pred_probs, y)
     quality = get_label_quality_scores(y, p)
-    mask = issues_among(y, p.argmax(axis=1), quality, noise_matrix(y, p))
+    matrix, predicted = noise_matrix(y, p), p.argmax(axis=1)
+    mask = issues_among(y, predicted, quality, matrix, below=HARDLY_RIGHT)
     if return_indices_ranked_by is None:
         return mask
     found = np.flatnonzero(mask)
@@ -71,9 +72,11 @@ def issues_among(
     predicted: NDArray[np.int64],
     quality: NDArray[np.float32],
     matrix: NDArray[np.float64],
+    *,
+    below: float = 0.0,
 ) -> NDArray[np.bool_]:
-    """The mask (n,): in each class as many as estimated, lowest quality first; and the hardly right."""
-    mask = quality < HARDLY_RIGHT
+    """The mask (n,): in each class as many as estimated, lowest quality first; and all `below`."""
+    mask = quality < below
     for k, wrong in enumerate(wrong_per_class(labels, matrix)):
         members = np.flatnonzero(labels == k)
         mask[members[np.argsort(quality[members], kind="stable")[:wrong]]] = True
