@@ -7,7 +7,8 @@ import pytest
 
 from reweigh.config import read_config
 from reweigh.config.lineup import LINEUP
-from reweigh.config.methods import TRUSTED_SHARE, trains_on_trusted
+from reweigh.config.methods import trains_on_trusted
+from reweigh.config.methods.one import TRUSTED_SHARE
 from reweigh.config.writing import plain_values
 
 PAGE = (Path(__file__).parents[1] / "docs/methods.md").read_text(encoding="utf-8")

@@ -2,7 +2,8 @@ import numpy as np
 from tests.methods.blobs import problem
 from tests.training.small import settings, shop
 
-from reweigh.config.methods import TRUSTED_SHARE, TrustedMixedConfig
+from reweigh.config.methods import TrustedMixedConfig
+from reweigh.config.methods.one import TRUSTED_SHARE
 from reweigh.methods import method_for
 
 

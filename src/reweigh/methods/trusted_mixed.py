@@ -5,7 +5,7 @@ trusted samples a tenth of the stream, or once where they are more than that. So
 counts for several others, here as in every method that trains on trusted samples.
 """
 
-from reweigh.config.methods import TRUSTED_SHARE
+from reweigh.config.methods.one import TRUSTED_SHARE
 from reweigh.methods.base import P
 from reweigh.methods.uniform import Uniform
 
