@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from rich.table import Table
 
-from reweigh.bench.clock import cpu_seconds, one_thread
+from reweigh.bench.clock import cpu_seconds, in_turns, one_thread
 from reweigh.bench.subjects import Labelled, Subject, per_sample_loss
 from reweigh.bench.systems import plain_step
 from reweigh.reweigher import Reweigher
@@ -50,14 +50,16 @@ def _row(model: str, rounds: int, *, taught: bool, bf16: bool) -> Row:
     student = subject.student()
     optimizer = subject.optimizer(student)
     ours = _reweigher(subject, taught)
-    loops = (lambda b: plain_step(student, optimizer, b), lambda b: ours.step(*b))
-    _round(loops, batches, bf16)  # warms up
-    pairs = [_round(loops, batches, bf16) for _ in range(rounds)]
+    loops = {
+        "plain": _under(bf16, lambda b: plain_step(student, optimizer, b)),
+        "ours": _under(bf16, lambda b: ours.step(*b)),
+    }
+    in_turns(loops, batches)  # warms up
+    took = [in_turns(loops, batches) for _ in range(rounds)]
     if taught:
-        ratio = median(sum(ours) for _, ours in pairs) / median(sum(plain) for plain, _ in pairs)
+        ratio = median(sum(t["ours"]) for t in took) / median(sum(t["plain"]) for t in took)
         return Row(model=model, training=f"teacher, K={EVERY}, B={THROUGH}", times_plain=ratio)
-    plain = median(second for seconds, _ in pairs for second in seconds)
-    uniform = median(second for _, seconds in pairs for second in seconds)
+    plain, uniform = (median(s for t in took for s in t[loop]) for loop in ("plain", "ours"))
     return Row(model=model, training="uniform weights", times_plain=uniform / plain)
 
 
@@ -67,12 +69,12 @@ def _reading(model: str, rounds: int, bf16: bool) -> Row:
     student = subject.student()
     optimizer, batch = subject.optimizer(student), subject.batch(0)
     images, draw = _images(), torch.Generator().manual_seed(0)
+    step = _under(bf16, lambda b: plain_step(student, optimizer, b))
     read, plain = [], []
     for epoch in range(EVERY * rounds + 1):
         positions = torch.randperm(POOL, generator=draw)[: subject.batch_size]
         read.append(cpu_seconds(lambda p=positions, e=epoch: images.batch(p, e)))
-        with _precision(bf16):
-            plain.append(cpu_seconds(lambda: plain_step(student, optimizer, batch)))
+        plain.append(cpu_seconds(lambda: step(batch)))
     ratio = median(read[1:]) / median(plain[1:])  # the first warms up
     return Row(model=model, training="reading and augmenting alone", times_plain=ratio)
 
@@ -93,21 +95,14 @@ def _reweigher(subject: Subject, taught: bool) -> Reweigher:
     )  # fmt: skip
 
 
-def _round(
-    loops: tuple[Callable[[Labelled], object], ...], batches: Sequence[Labelled], bf16: bool
-) -> tuple[list[float], ...]:
-    """K steps of each loop, taking turns; the seconds of each."""
-    took: tuple[list[float], ...] = tuple([] for _ in loops)
-    for batch in batches:
-        for step, seconds in zip(loops, took, strict=True):
-            with _precision(bf16):
-                seconds.append(cpu_seconds(lambda s=step, b=batch: s(b)))
-    return took
+def _under(bf16: bool, step: Callable[[Labelled], object]) -> Callable[[Labelled], None]:
+    """Autocast is entered anew for each step: it keeps 16-bit copies of θ for as long as it lasts."""
 
+    def stepped(batch: Labelled) -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            step(batch)
 
-def _precision(bf16: bool) -> torch.autocast:
-    """Entered anew for each step: autocast keeps the 16-bit copies of θ for as long as it lasts."""
-    return torch.autocast("cpu", torch.bfloat16, enabled=bf16)
+    return stepped
 
 
 def table(rows: Sequence[Row]) -> Table:

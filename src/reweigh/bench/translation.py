@@ -14,7 +14,7 @@ from rich.table import Table
 from torch import Tensor, nn
 from torch.optim import SGD
 
-from reweigh.bench.clock import cpu_seconds, one_thread
+from reweigh.bench.clock import in_turns, one_thread
 from reweigh.models.token_losses import label_smoothed_losses
 from reweigh.models.transformer import PRESETS, Transformer
 from reweigh.reweigher import Reweigher
@@ -52,8 +52,8 @@ def _rows(model: str, rounds: int) -> Iterator[Row]:
     batches = [sentence_pairs(number) for number in range(EVERY)]
     ways = {"plain PyTorch": _plain(model), "uniform weights": _uniform(model)}
     ways[f"teacher, K={EVERY}, B={THROUGH}"] = _taught(model)
-    _round(ways, batches)  # warms up
-    seconds = [_round(ways, batches) for _ in range(rounds)]
+    in_turns(ways, batches)  # warms up
+    seconds = [in_turns(ways, batches) for _ in range(rounds)]
     words = int((batches[0]["target_out"] != 0).sum())
     plain = _per_step(seconds, "plain PyTorch")
     for way in ways:
@@ -67,17 +67,6 @@ def _rows(model: str, rounds: int) -> Iterator[Row]:
 
 def _per_step(seconds: Sequence[dict[str, list[float]]], way: str) -> float:
     return median(second for one in seconds for second in one[way])
-
-
-def _round(
-    ways: dict[str, Callable[[Pairs], object]], batches: Sequence[Pairs]
-) -> dict[str, list[float]]:
-    """The seconds of K steps of each way, taking turns."""
-    took: dict[str, list[float]] = {way: [] for way in ways}
-    for batch in batches:
-        for way, step in ways.items():
-            took[way].append(cpu_seconds(lambda s=step, b=batch: s(b)))
-    return took
 
 
 def _plain(model: str) -> Callable[[Pairs], None]:
