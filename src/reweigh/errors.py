@@ -78,3 +78,10 @@ class LostProcess(ReweighError):
     """A run in several processes that lost one: what was saved last is what is left."""
 
     exit_code = 75
+
+
+def in_a_sentence(error: BaseException) -> ReweighError:
+    """An error as one that is told in a sentence: itself, or its kind and first line."""
+    if isinstance(error, ReweighError):
+        return error
+    return ReweighError(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}")

@@ -101,9 +101,10 @@ def measure(cell: Cell, ways: Sequence[str], out: Path, work: Path) -> dict[str,
         kept |= {"run_id": key, "ways": {}}
     out.mkdir(parents=True, exist_ok=True)
     for way in ways:
-        made = run_id(cell.under(ROWS[way]))  # defaults of a method may change
+        row, find = WAYS[way]
+        made = run_id(cell.under(row))  # defaults of a method may change
         if kept["ways"].get(way, {}).get("run_id") != made:
-            kept["ways"][way] = WAYS[way](cell, work) | {"run_id": made}
+            kept["ways"][way] = find(cell, row, work) | {"run_id": made}
             write_atomically(file, json.dumps(kept, indent=2) + "\n")
     return kept
 
@@ -117,30 +118,30 @@ def _audited(cell: Cell, row: str, work: Path) -> tuple[Audit, float]:
     return audit, run.train_seconds + time.process_time() - start
 
 
-def _own(cell: Cell, work: Path) -> Found:
+def _own(cell: Cell, row: str, work: Path) -> Found:
     """`reweigh train`, then `reweigh audit`."""
-    audit, seconds = _audited(cell, "deep", work)
+    audit, seconds = _audited(cell, row, work)
     return _scores(cell, audit.quality, audit.is_issue, seconds)
 
 
-def _plain_loss(cell: Cell, work: Path) -> Found:
-    """Plain training's p(label): the lower, the higher the loss; how many as in every audit."""
-    audit, seconds = _audited(cell, "uniform", work)
+def _by_loss(cell: Cell, row: str, work: Path) -> Found:
+    """The student's p(label): the lower, the higher the loss; how many as in every audit."""
+    audit, seconds = _audited(cell, row, work)
     labels = audit.samples.labels
     p = audit.look.probabilities[np.arange(len(labels)), labels]
     issues = issues_among(labels, audit.predicted, p, audit.noise_matrix)
     return _scores(cell, p, issues, seconds)
 
 
-def _meta_weight_net(cell: Cell, work: Path) -> Found:
-    """Its mean weights of the last epochs; how many in each class as in every audit."""
-    audit, seconds = _audited(cell, "meta-weight-net", work)
+def _by_weight(cell: Cell, row: str, work: Path) -> Found:
+    """Mean weights of the last epochs; how many in each class as in every audit."""
+    audit, seconds = _audited(cell, row, work)
     ranks = weight_ranks(audit.weight)
     issues = issues_among(audit.samples.labels, audit.predicted, ranks, audit.noise_matrix)
     return _scores(cell, ranks, issues, seconds)
 
 
-def _cleanlab(cell: Cell, row: str) -> Found:
+def _cleanlab(cell: Cell, row: str, work: Path) -> Found:
     """cleanlab with its defaults, on probabilities of students that never saw the sample."""
     from cleanlab.filter import (  # pyright: ignore[reportMissingImports] (an extra)
         find_label_issues,
@@ -196,20 +197,13 @@ def _scores(cell: Cell, quality: NDArray[Any], issues: NDArray[np.bool_], second
     return {**scores, "issues": float(issues.sum()), "seconds": seconds}
 
 
-ROWS = {
-    "audit": "deep",
-    "plain-loss": "uniform",
-    "cleanlab": "uniform",
-    "meta-weight-net": "meta-weight-net",
-    "cleanlab-trusted": "trusted-mixed",
+Way = Callable[[Cell, str, Path], Found]
+WAYS: dict[str, tuple[str, Way]] = {
+    "audit": ("deep", _own),
+    "plain-loss": ("uniform", _by_loss),
+    "cleanlab": ("uniform", _cleanlab),
+    "meta-weight-net": ("meta-weight-net", _by_weight),
+    "cleanlab-trusted": ("trusted-mixed", _cleanlab),
 }
-"""The row of the line-up that each way trains under."""
-
-WAYS: dict[str, Callable[[Cell, Path], Found]] = {
-    "audit": _own,
-    "plain-loss": _plain_loss,
-    "cleanlab": lambda cell, work: _cleanlab(cell, "uniform"),
-    "meta-weight-net": _meta_weight_net,
-    "cleanlab-trusted": lambda cell, work: _cleanlab(cell, "trusted-mixed"),
-}
-"""cleanlab-trusted: as cleanlab, with the trusted samples mixed into every training."""
+"""The row of the line-up that a way trains under, and what it then does. `cleanlab-trusted` has the
+trusted samples in the training of every fold."""

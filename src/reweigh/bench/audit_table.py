@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from reweigh.errors import DataError
+from reweigh.training import written_tables
 
 MEASURES = {"auroc": "AUROC", "average_precision": "average precision", "f1": "F1", "cost": "cost"}
 OWN, PEER = "audit", "cleanlab"
@@ -44,12 +45,10 @@ def markdown(cells: Sequence[dict[str, Any]]) -> str:
     """For a page: the best of each row in bold, and in how many settings we lead."""
     ways, parts = _ways(cells), []
     for measure, title in MEASURES.items():
-        head = ["data", "noise", *ways]
-        lines = [head, ["---", "---", *["---:"] * len(ways)]]
         settings = _settings(cells, measure)
-        for (data, noise), values in settings.items():
-            lines.append([data, noise, *_marked(values, ways, measure)])
-        text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        lines = [[*setting, *_marked(v, ways, measure)] for setting, v in settings.items()]
+        words = ("data", "noise")
+        text = written_tables.markdown([*words, *ways], lines, words)
         parts.append(f"### {title}\n\n{text}\n\n{_verdict(list(settings.values()), measure)}")
     return "\n\n".join(parts)
 

@@ -27,11 +27,12 @@ from reweigh.cli.settings_command import SettingsCommand
 from reweigh.cli.table import table
 from reweigh.cli.train import train
 from reweigh.cli.translate import translate
+from reweigh.cli.verbs import Verbs
 from reweigh.errors import ReweighError
 
 STOPPED = 130
 
-app = typer.Typer(
+app = Verbs(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",

@@ -35,9 +35,6 @@ def audit(
         typer.Option(help="Train again without the issues, or under the suggested labels."),
     ] = None,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Find the training labels that look wrong, with a quality score for every one.
 

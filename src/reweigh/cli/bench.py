@@ -8,6 +8,7 @@ import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+from reweigh.cli.verbs import Verbs
 from reweigh.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
 Models = Annotated[str, typer.Option(help="Student models, separated by commas.")]
 Rounds = Annotated[int, typer.Option(min=1, help="Repetitions; the median counts.")]
 
-bench = typer.Typer(no_args_is_help=True, help="Measure speed and memory on this machine.")
-
-
-@bench.callback()
-def _group() -> None:
-    """Measure speed and memory on this machine."""
+bench = Verbs(no_args_is_help=True, help="Measure speed and memory on this machine.")
 
 
 @bench.command()
@@ -30,9 +26,6 @@ def weight_store(
         str, typer.Option(help="Numbers of samples, separated by commas.")
     ] = "100000,1000000,10000000",
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """What it costs to keep the weight of every sample in every epoch.
 
@@ -55,9 +48,6 @@ def metagrad(
     ] = None,
     rounds: Rounds = 5,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """What one teacher update costs beyond the student's own steps.
 
@@ -86,9 +76,6 @@ def step(
         bool, typer.Option("--bf16", help="Both loops under bfloat16 autocast.")
     ] = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """What training through Reweigher costs, in that of a hand-written loop.
 
@@ -124,9 +111,6 @@ def audit(
     ] = False,
     markdown: options.Markdown = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """How well planted wrong labels are found, and at what cost.
 
@@ -168,9 +152,6 @@ def translation(
     ] = "transformer-small",
     rounds: Rounds = 3,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """What training a translator costs, in that of a hand-written loop.
 
@@ -192,9 +173,6 @@ def decode(
     words: Annotated[str, typer.Option(help="Lengths, separated by commas.")] = "25,50",
     rounds: Rounds = 3,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """How much faster beam search is with cached keys and values."""
     lengths = _counts("--words", words, "25,50")
@@ -211,9 +189,6 @@ def distributed(
     processes: Annotated[int, typer.Option(min=2, help="Processes of the run.")] = 2,
     rounds: Rounds = 5,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """How much faster one run is in several processes, and what it sends.
 

@@ -47,9 +47,6 @@ def compare(
     print_config: options.PrintConfig = False,
     dry_run: options.DryRun = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Compare methods fairly: same data, trusted set, schedule and seeds for all.
 

@@ -9,8 +9,9 @@ import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+from reweigh.cli.verbs import Verbs
 
-data = typer.Typer(no_args_is_help=True, help="List, fetch and look at data sets.")
+data = Verbs(no_args_is_help=True, help="List, fetch and look at data sets.")
 
 Name = Annotated[str, typer.Argument(help="A built-in name; `show` takes paths too.")]
 
@@ -18,9 +19,6 @@ Name = Annotated[str, typer.Argument(help="A built-in name; `show` takes paths t
 @data.command("list")
 def list_names(
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Name the built-in data sets."""
     from rich.table import Table
@@ -41,9 +39,6 @@ def get(
     name: Name,
     data_dir: options.DataDir = None,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Fetch a data set over https and check it; the only command that uses the network.
 
@@ -96,9 +91,6 @@ def show(
     noise: options.Noise = None,
     seed: options.Seed = None,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show what a run would see: counts per class or of pairs, with noise planted.
 

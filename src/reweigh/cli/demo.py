@@ -9,9 +9,6 @@ def demo(
     out: options.Out = None,
     threads: options.Threads = None,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """See it work: real handwritten digits, 40 % of the labels made wrong, four ways to train.
 

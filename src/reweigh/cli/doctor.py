@@ -11,9 +11,6 @@ from reweigh.cli.screen import screen
 
 def doctor(
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show versions, devices, free space, and which derivatives work on each device.
 

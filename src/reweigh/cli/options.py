@@ -5,23 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from reweigh.cli.screen import screen
-
-
-def _quiet(value: bool) -> bool:
-    screen.quiet = value
-    return value
-
-
-def _no_color(value: bool) -> bool:
-    screen.color = not value
-    return value
-
-
-def _debug(value: bool) -> bool:
-    screen.debug = value
-    return value
-
 
 def settings(**given: Any) -> dict[str, Any]:
     """The options that were given, by the names of the settings that they change."""
@@ -34,7 +17,7 @@ _SETTINGS = {
     "noise": "data.noise",
     "epochs": "training.epochs",
 }
-_SCREEN, _WHAT, _HOW = "Screen", "What to learn", "Where and how"
+SCREEN, _WHAT, _HOW = "Screen", "What to learn", "Where and how"
 
 ConfigFile = Annotated[
     Path | None,
@@ -118,24 +101,5 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="For a page.")]
 Latex = Annotated[bool, typer.Option("--latex", help="For a paper, with booktabs.")]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="One JSON object on stdout.", rich_help_panel=_SCREEN),
-]
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet", "-q", callback=_quiet, help="No progress, no remarks.", rich_help_panel=_SCREEN
-    ),
-]
-NoColor = Annotated[
-    bool,
-    typer.Option(
-        "--no-color",
-        callback=_no_color,
-        help="No colours (NO_COLOR is respected).",
-        rich_help_panel=_SCREEN,
-    ),
-]
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", callback=_debug, help="Show tracebacks here.", rich_help_panel=_SCREEN),
+    typer.Option("--json", help="One JSON object on stdout.", rich_help_panel=SCREEN),
 ]

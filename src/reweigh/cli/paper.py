@@ -8,13 +8,14 @@ import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+from reweigh.cli.verbs import Verbs
 
 if TYPE_CHECKING:
     from reweigh.paper.cell import Recipe
     from reweigh.paper.plan import Place
     from reweigh.paper.result import Result
 
-paper = typer.Typer(no_args_is_help=True, help="The paper's tables and figures as commands.")
+paper = Verbs(no_args_is_help=True, help="The paper's tables and figures as commands.")
 
 
 class ScaleName(StrEnum):
@@ -48,9 +49,6 @@ Out = Annotated[
 @paper.command("list")
 def list_recipes(
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Name the recipes."""
     from rich.table import Table
@@ -76,9 +74,6 @@ def show(
     markdown: options.Markdown = False,
     latex: options.Latex = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show what was published, what we chose where the paper is silent, and what is done so far.
 
@@ -127,9 +122,6 @@ def run(
     markdown: options.Markdown = False,
     latex: options.Latex = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Run a table of the paper and print it with the published values.
 

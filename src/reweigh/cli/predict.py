@@ -29,9 +29,6 @@ def predict(
     last: options.Last = False,
     device: options.Device = None,
     threads: options.Threads = None,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Predict the classes of new samples; labels are not needed.
 

@@ -38,9 +38,6 @@ def report(
         States, typer.Option(help="How internal states are laid out on a plane.")
     ] = States.pca,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Write a page that shows what runs came to; it opens by double click, without network.
 

@@ -15,9 +15,6 @@ def resume(
     threads: options.Threads = None,
     allow_drift: options.AllowDrift = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Continue a run from its last good checkpoint, to the same bits as if it had never stopped.
 

@@ -14,9 +14,6 @@ def table(
     markdown: options.Markdown = False,
     latex: options.Latex = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show what a comparison has found so far, without running anything.
 

@@ -42,9 +42,6 @@ def train(
     print_config: options.PrintConfig = False,
     dry_run: options.DryRun = False,
     as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Train one model with one method, into a run folder that explains itself.
 

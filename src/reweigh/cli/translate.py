@@ -23,9 +23,6 @@ def translate(
     last: options.Last = False,
     device: options.Device = None,
     threads: options.Threads = None,
-    quiet: options.Quiet = False,
-    no_color: options.NoColor = False,
-    debug: options.Debug = False,
 ) -> None:
     """Translate standard input, a sentence a line, to standard output.
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from reweigh.clusters.workers import Back, failure
-from reweigh.errors import ReweighError, UsageError
+from reweigh.clusters.workers import Back
+from reweigh.errors import ReweighError, UsageError, in_a_sentence
 
 PATIENCE = 10  # seconds until a scheduler that does not answer is taken for absent
 
@@ -65,12 +65,12 @@ class DaskWorkers:
         error = task.exception()
         if isinstance(error, self.distributed.KilledWorker):
             return ReweighError("Its workers died again and again; is there memory enough?")
-        return task.result() if error is None else failure(error)
+        return task.result() if error is None else in_a_sentence(error)
 
     def everywhere(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """On every worker."""
         found = self.client.run(function, *arguments, on_error="return")
-        return [failure(one) if isinstance(one, Exception) else one for one in found.values()]
+        return [in_a_sentence(one) if isinstance(one, Exception) else one for one in found.values()]
 
     def close(self) -> None:
         """Leave the cluster; it goes on without us."""

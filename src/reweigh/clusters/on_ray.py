@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from reweigh.clusters.workers import LIVES, Back, failure
-from reweigh.errors import ReweighError, UsageError
+from reweigh.clusters.workers import LIVES, Back
+from reweigh.errors import ReweighError, UsageError, in_a_sentence
 
 
 class RayWorkers:
@@ -67,8 +67,8 @@ class RayWorkers:
         try:
             return self.ray.get(call)
         except errors.RayTaskError as error:
-            return failure(error.cause)
+            return in_a_sentence(error.cause)
         except (errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError):
             return ReweighError(f"Its worker died {LIVES} times; is there memory enough?")
         except errors.RayError as error:  # out of memory or disk, nowhere to run
-            return failure(error)
+            return in_a_sentence(error)

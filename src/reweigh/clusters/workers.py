@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, Protocol
 
-from reweigh.errors import ReweighError, UsageError
+from reweigh.errors import UsageError
 
 LIVES = 4
 """Times that one call is tried where its workers die."""
@@ -63,10 +63,3 @@ def _hire(cluster: str) -> Workers:
     raise UsageError(
         f"--cluster {cluster!r} is no cluster; expected ray, ray://HOST:PORT or dask://HOST:PORT."
     )
-
-
-def failure(error: BaseException) -> ReweighError:
-    """An error that came back from a worker, as one sentence."""
-    if isinstance(error, ReweighError):
-        return error
-    return ReweighError(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}")

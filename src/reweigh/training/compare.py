@@ -12,7 +12,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from reweigh import __version__, signals
-from reweigh.clusters.workers import Workers, failure, hired
+from reweigh.clusters.workers import Workers, hired
 from reweigh.config import Settings
 from reweigh.config.lineup import PRETRAINED, folder_name
 from reweigh.config.writing import plain_values
@@ -22,6 +22,7 @@ from reweigh.errors import (
     NoCheckpointError,
     ReweighError,
     UsageError,
+    in_a_sentence,
 )
 from reweigh.own_code import forget_code, named_in
 from reweigh.replacing import make_folder
@@ -206,11 +207,11 @@ def _one(name: str, config: Settings, folder: Path, progress: Progress, stop: Pa
             signals.check()
             _begin_or_go_on(config, _home(folder, name, config), progress)
     except (ReweighError, RuntimeError, MemoryError, OSError, ValueError) as error:
-        return name, config, failure(error)
+        return name, config, in_a_sentence(error)
     except Exception as error:  # the user's code may raise anything
         if not named_in(config):
             raise
-        return name, config, failure(error)
+        return name, config, in_a_sentence(error)
     return name, config, None
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from reweigh.clusters.workers import failure
 from reweigh.config import Settings, run_id
-from reweigh.errors import ReweighError
+from reweigh.errors import ReweighError, in_a_sentence
 from reweigh.own_code import named_in
 from reweigh.training.rehearsal import rehearse
 
@@ -80,7 +79,7 @@ def _seconds(config: Settings) -> float | ReweighError:
     except Exception as error:  # the user's code may raise anything
         if not named_in(config):
             raise
-        return failure(error)
+        return in_a_sentence(error)
 
 
 def _planned(name: str, configs: list[Settings], found: float | ReweighError) -> PlannedRow:
