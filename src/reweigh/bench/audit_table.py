@@ -10,6 +10,7 @@ from rich.table import Table
 
 from reweigh.errors import DataError
 from reweigh.training import written_tables
+from reweigh.training.measures import spread
 
 MEASURES = {"auroc": "AUROC", "average_precision": "average precision", "f1": "F1", "cost": "cost"}
 OWN, PEER = "audit", "cleanlab"
@@ -36,7 +37,7 @@ def tables(cells: Sequence[dict[str, Any]]) -> list[Table]:
     for measure, title in MEASURES.items():
         table = Table("data", "noise", *ways, title=title)
         for (data, noise), values in _settings(cells, measure).items():
-            table.add_row(data, noise, *(_spread(values.get(way, []), measure) for way in ways))
+            table.add_row(data, noise, *(_shown(values.get(way, []), measure) for way in ways))
         made.append(table)
     return made
 
@@ -70,7 +71,7 @@ def _verdict(settings: list[Values], measure: str) -> str:
 
 def _marked(values: Values, ways: Sequence[str], measure: str) -> list[str]:
     """The row's cells; what is best to the digits shown is bold, costs are not ranked."""
-    shown = {way: _spread(values.get(way, []), measure) for way in ways}
+    shown = {way: _shown(values.get(way, []), measure) for way in ways}
     if measure == "cost":
         return list(shown.values())
     means = {way: round(statistics.mean(v), _digits(measure)) for way, v in values.items() if v}
@@ -78,13 +79,8 @@ def _marked(values: Values, ways: Sequence[str], measure: str) -> list[str]:
     return [f"**{shown[way]}**" if means.get(way, -1) == best else shown[way] for way in ways]
 
 
-def _spread(values: Sequence[float], measure: str) -> str:
-    """Mean ± standard deviation over seeds."""
-    if not values:
-        return "–"
-    digits = _digits(measure)
-    spread = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.{digits}f}{spread}"
+def _shown(values: Sequence[float], measure: str) -> str:
+    return spread(values, _digits(measure)) or "–"
 
 
 def _digits(measure: str) -> int:

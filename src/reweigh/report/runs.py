@@ -10,7 +10,7 @@ from typing import Any
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import defining
 from reweigh.training.comparison import both_scores
-from reweigh.training.measures import Value, measure_of
+from reweigh.training.measures import measure_of, over_seeds
 
 CEILINGS = ("perfect-weights", "perfect-mixed", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""
@@ -98,8 +98,8 @@ def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
             {
                 "method": name,
                 "seeds": len(some),
-                "last": _spread([measure.scale * r[measure.last] for r in some]),
-                "best": _spread([measure.scale * r[measure.best] for r in some]),
+                "last": over_seeds([measure.scale * r[measure.last] for r in some]),
+                "best": over_seeds([measure.scale * r[measure.best] for r in some]),
                 "auroc": statistics.mean(found) if found else None,
                 "seconds": statistics.mean(r["train_seconds"] for r in some),
             }
@@ -117,8 +117,3 @@ def test_sets(runs: Sequence[Run]) -> list[dict[str, str]]:
         for test in sets
         for row, some in by_row.items()
     ]
-
-
-def _spread(values: list[float]) -> Value:
-    """Mean and standard deviation; none of one value."""
-    return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else None

@@ -17,6 +17,7 @@ from rich.table import Table
 from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
+from reweigh.training.measures import spread
 from reweigh.training.written_tables import latex, markdown
 
 ON_TRUSTED = "trained on the trusted samples as well, and their best epoch chosen by them"
@@ -174,14 +175,6 @@ def _cost(rows: list[Row]) -> str:
 def _auroc(rows: list[Row]) -> str:
     found = [row["noise_auroc"] for row in rows if row["noise_auroc"] is not None]
     return f"{statistics.mean(found):.3f}" if found else "–"
-
-
-def spread(values: Sequence[float]) -> str:
-    """Mean ± standard deviation; empty where there is nothing."""
-    if not values:
-        return ""
-    width = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.2f}{width}"
 
 
 WHO: list[Column] = [

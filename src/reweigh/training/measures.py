@@ -1,6 +1,7 @@
 """What runs are judged by on the test set: a classifier's error, a translator's BLEU."""
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +40,7 @@ class Measure:
 
     def text(self, value: Value, digits: int = 1) -> str:
         """Mean ± deviation with the unit."""
-        mean, spread = value
-        figures = f"{mean:.{digits}f}"
-        figures += "" if spread is None else f" ± {spread:.{digits}f}"
-        return f"{figures} {self.unit}".rstrip()
+        return f"{_figures(value, digits)} {self.unit}".rstrip()
 
 
 ERROR, BLEU = MEASURES = (
@@ -65,3 +63,18 @@ def measure_of(results: list[Mapping[str, Any]]) -> Measure:
         if all(measure.last in result for result in results):
             return measure
     raise UsageError("These runs are of different kinds of work; make a report of each kind.")
+
+
+def over_seeds(values: Sequence[float]) -> Value:
+    """Mean and standard deviation."""
+    return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else None
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
+    """Mean ± standard deviation; empty where there is nothing."""
+    return _figures(over_seeds(values), digits) if values else ""
+
+
+def _figures(value: Value, digits: int) -> str:
+    mean, deviation = value
+    return f"{mean:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
