@@ -1,6 +1,5 @@
-"""A table as named columns, and the columns that say which part a row belongs to."""
+"""A table as named columns, each as texts or as numbers."""
 
-import csv
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,18 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reweigh.data.samples import Kind, Samples, Source
-from reweigh.data.splits import hold_out_test
+from reweigh.data.table_reading import read_cells
 from reweigh.errors import DataError
 
 ID = "id"
 GAPS = ("na", "n/a", "null", "none", "?", "-")
 """What stands for an empty cell where all others are numbers."""
-ROLES = ("split", "trusted")
-_WIDEST = 64
-"""Of a cell in an array of one width, which takes 4 bytes a character; no number is longer."""
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
-_TRUE, _FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no", "nan", ""}
 
 
 def repeated(texts: NDArray[np.str_]) -> str | None:
@@ -42,10 +36,7 @@ class Columns:
     @staticmethod
     def read(path: Path) -> "Columns":
         """The columns of a `.csv` or `.parquet` file."""
-        columns = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
-        if not columns or not len(next(iter(columns.values()))):
-            raise DataError(f"{path} has no rows.")
-        return Columns(columns, path)
+        return Columns(read_cells(path), path)
 
     @property
     def names(self) -> list[str]:
@@ -91,7 +82,7 @@ class Columns:
 
 def as_numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
     """Cells (n,) as numbers, NaN where one is empty, or None if any is something else."""
-    if cells.dtype.kind == "O":  # one is too long for a number, see `_texts`
+    if cells.dtype.kind == "O":  # one is too long for a number, see `table_reading`
         return None
     if cells.dtype.kind in "Mm":
         gap = np.isnat(cells)
@@ -139,107 +130,3 @@ def _dates(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:
 
 def _is_nan(cells: NDArray[Any]) -> NDArray[np.bool_]:
     return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
-
-
-def parts_of(columns: Columns, whole: Samples, class_names: tuple[str, ...], kind: Kind) -> Source:
-    """Train, test and trusted samples, as the columns `split` and `trusted` say."""
-    trusted = _flags(columns, len(whole))  # (n,)
-    if "split" in columns.names:
-        test = _test_rows(columns)
-    else:
-        test = np.zeros(len(whole), dtype=bool)
-        rest = whole.take(~trusted)
-        test[rest.ids] = hold_out_test(rest.labels, rest.content_hashes())
-    if (test & trusted).any():
-        row = int(np.flatnonzero(test & trusted)[0]) + 1
-        raise DataError(f"{columns.origin}: data row {row} is both test and trusted; choose one.")
-    if (test | trusted).all():
-        raise DataError(f"{columns.origin} has no training row; every row is test or trusted.")
-    return Source(
-        train=whole.take(~test & ~trusted),
-        test=whole.take(test),
-        class_names=class_names,
-        kind=kind,
-        split="given" if "split" in columns.names else "ours",
-        trusted=whole.take(trusted) if trusted.any() else None,
-    )
-
-
-def _test_rows(columns: Columns) -> NDArray[np.bool_]:
-    texts = columns.texts("split")
-    wrong = set(np.unique(texts).tolist()) - {"train", "test"}
-    if wrong:
-        raise DataError(
-            f"{columns.origin}: split is {sorted(wrong)[0]!r}; expected 'train' or 'test'."
-        )
-    return texts == "test"
-
-
-def _flags(columns: Columns, size: int) -> NDArray[np.bool_]:
-    if "trusted" not in columns.names:
-        return np.zeros(size, dtype=bool)
-    texts = np.char.lower(columns.texts("trusted"))
-    wrong = set(np.unique(texts).tolist()) - _TRUE - _FALSE
-    if wrong:
-        raise DataError(
-            f"{columns.origin}: trusted is {sorted(wrong)[0]!r}; expected true or false."
-        )
-    return np.isin(texts, sorted(_TRUE))
-
-
-def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise DataError(f"{path} cannot be read as CSV ({problem}).") from None
-    header, body = ([name.strip() for name in rows[0]], rows[1:]) if rows else ([], [])
-    if len(header) == 1 and (found := next((c for c in ";\t|" if c in header[0]), None)):
-        raise DataError(
-            f"{path} looks separated by {found!r}: its header is {header[0]!r}; save it with commas."
-        )
-    if len(set(header)) != len(header):
-        raise DataError(f"{path} has two columns of one name in its header: {', '.join(header)}.")
-    for number, row in enumerate(body, start=1):
-        if len(row) != len(header):
-            raise DataError(
-                f"{path}: data row {number} has {len(row)} cells, the header has {len(header)}."
-            )
-    return {name: _texts([row[i].strip() for row in body]) for i, name in enumerate(header)}
-
-
-def _texts(cells: list[str]) -> NDArray[Any]:
-    """A column of texts: of one width, unless a single long cell would make all of them wide."""
-    wide = max(map(len, cells), default=0) > _WIDEST
-    return np.array(cells, dtype=object if wide else np.str_)
-
-
-def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise DataError(
-            "Reading Parquet needs pyarrow, which is not installed; "
-            "run `pip install 'reweigh[tables]'`."
-        ) from None
-    try:
-        table = parquet.read_table(path)
-    except (ArrowException, OSError) as problem:
-        raise DataError(f"{path} cannot be read as Parquet ({problem}).") from None
-    return {name: _cells(table[name], f"{path}: column {name!r}") for name in table.column_names}
-
-
-def _cells(column: Any, place: str) -> NDArray[Any]:
-    """A column of Parquet as CSV would have given it: an empty text where there is nothing."""
-    from pyarrow import float64, string, types
-
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
-        raise DataError(f"{place} holds {kind}, not one number, date or text a row; leave it out.")
-    if types.is_decimal(kind):
-        return column.cast(float64()).to_numpy()
-    if types.is_boolean(kind) and column.null_count:
-        return np.array([{True: "True", False: "False"}.get(x, "") for x in column.to_pylist()])
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
-        return _texts([text.strip() for text in column.cast(string()).fill_null("").to_pylist()])
-    return column.to_numpy()

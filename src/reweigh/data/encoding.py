@@ -4,16 +4,14 @@ Numbers are standardised, texts become one-hot. A text that no training row has 
 cell among numbers stands at their mean, and a column of its own says so where training rows have such.
 """
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from reweigh.data.columns import Columns
 from reweigh.errors import DataError
-
-if TYPE_CHECKING:
-    from reweigh.data.columns import Columns
 
 _MOST_TEXTS = 100  # distinct texts a column may have; more is a key or prose, not a category
 
@@ -30,7 +28,7 @@ class Column(BaseModel):
     categories: tuple[str, ...] | None = None
 
     @classmethod
-    def learned(cls, columns: "Columns", name: str, train: NDArray[np.bool_]) -> Self:
+    def learned(cls, columns: Columns, name: str, train: NDArray[np.bool_]) -> Self:
         """From the rows where `train` is true."""
         numbers = columns.numbers(name)
         if numbers is None:
@@ -45,7 +43,7 @@ class Column(BaseModel):
             return cls(name=name, mean=float(known[0]), gaps=gaps)
         return cls(name=name, mean=float(known.mean()), scale=float(known.std()), gaps=gaps)
 
-    def __call__(self, columns: "Columns") -> NDArray[np.float32]:
+    def __call__(self, columns: Columns) -> NDArray[np.float32]:
         """(n, 1) or (n, 2) of numbers, (n, categories) of texts."""
         if self.name not in columns.names:
             raise DataError(
@@ -74,15 +72,15 @@ class Encoding(BaseModel):
     columns: tuple[Column, ...]
 
     @classmethod
-    def learned(cls, columns: "Columns", names: list[str], train: NDArray[np.bool_]) -> Self:
+    def learned(cls, columns: Columns, names: list[str], train: NDArray[np.bool_]) -> Self:
         """From the rows where `train` is true."""
         return cls(columns=tuple(Column.learned(columns, name, train) for name in names))
 
-    def __call__(self, columns: "Columns") -> NDArray[np.float32]:
+    def __call__(self, columns: Columns) -> NDArray[np.float32]:
         """(n, d)"""
         return np.concatenate([column(columns) for column in self.columns], axis=1)
 
-    def cautions(self, columns: "Columns") -> list[str]:
+    def cautions(self, columns: Columns) -> list[str]:
         """Columns with texts or gaps that no training row has: the student knows nothing of them."""
         said = (_texts_unknown(column, columns) for column in self.columns if column.categories)
         gaps = (_gaps_unknown(column, columns) for column in self.columns if not column.categories)
@@ -94,7 +92,7 @@ class Encoding(BaseModel):
         return ", ".join(column.name for column in self.columns)
 
 
-def _texts_unknown(column: Column, columns: "Columns") -> str | None:
+def _texts_unknown(column: Column, columns: Columns) -> str | None:
     texts = columns.texts(column.name)
     new = ~np.isin(texts, column.categories or ())  # (n,)
     if not new.any():
@@ -105,7 +103,7 @@ def _texts_unknown(column: Column, columns: "Columns") -> str | None:
     )
 
 
-def _gaps_unknown(column: Column, columns: "Columns") -> str | None:
+def _gaps_unknown(column: Column, columns: Columns) -> str | None:
     numbers = columns.numbers(column.name)
     if column.gaps or numbers is None or not np.isnan(numbers).any():
         return None

@@ -17,11 +17,11 @@ CHUNK = 100_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
-Columns = Callable[[slice], dict[str, NDArray[Any]]]
+ColumnsOf = Callable[[slice], dict[str, NDArray[Any]]]
 """The columns of some rows, by name and in order."""
 
 
-def write_columns(columns: Columns, size: int, path: Path) -> None:
+def write_columns(columns: ColumnsOf, size: int, path: Path) -> None:
     """Write one row a sample to a `.csv` or `.parquet` file, whole or not at all."""
     check_place(path, tuple(columns(slice(0, 0))))
     signals.check()
@@ -92,7 +92,7 @@ def _parts(size: int) -> Iterator[slice]:
     return (slice(start, min(start + CHUNK, size)) for start in range(0, size, CHUNK))
 
 
-def print_csv(columns: Columns, size: int, file: TextIO) -> None:
+def print_csv(columns: ColumnsOf, size: int, file: TextIO) -> None:
     """The rows as CSV, into an open file."""
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(map(inert, columns(slice(0, 0))))
@@ -101,7 +101,7 @@ def print_csv(columns: Columns, size: int, file: TextIO) -> None:
         rows.writerows(zip(*map(_cells, columns(part).values()), strict=True))
 
 
-def _write_csv(columns: Columns, size: int, path: Path) -> None:
+def _write_csv(columns: ColumnsOf, size: int, path: Path) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         print_csv(columns, size, file)
 
@@ -115,7 +115,7 @@ def _cells(column: NDArray[Any]) -> list[Any]:
     return column.tolist()
 
 
-def _write_parquet(columns: Columns, size: int, path: Path) -> None:
+def _write_parquet(columns: ColumnsOf, size: int, path: Path) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

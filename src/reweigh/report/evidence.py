@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
-from reweigh.data.columns import ID, ROLES, Columns
+from reweigh.data.columns import ID, Columns
+from reweigh.data.roles import ROLES
 from reweigh.data.sources import table_of
 from reweigh.report.pictures import picture
 from reweigh.report.separation import Apart, separation

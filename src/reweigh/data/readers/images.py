@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
-from reweigh.data.columns import Columns, parts_of
+from reweigh.data.columns import Columns
+from reweigh.data.roles import parts_of
 from reweigh.data.samples import Samples, Source, numbered
 from reweigh.data.splits import hold_out_test
 from reweigh.errors import DataError

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
-from reweigh.data.columns import ID, ROLES, Columns, parts_of, repeated
+from reweigh.data.columns import ID, Columns, repeated
 from reweigh.data.encoding import Encoding
 from reweigh.data.readers.images import SUFFIXES, read_listing
+from reweigh.data.roles import ROLES, parts_of
 from reweigh.data.samples import Source, numbered
 from reweigh.errors import DataError
 

@@ -1,0 +1,58 @@
+"""The columns of a table that say which part a row belongs to: `split` and `trusted`."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reweigh.data.columns import Columns
+from reweigh.data.samples import Kind, Samples, Source
+from reweigh.data.splits import hold_out_test
+from reweigh.errors import DataError
+
+ROLES = ("split", "trusted")
+_TRUE, _FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no", "nan", ""}
+
+
+def parts_of(columns: Columns, whole: Samples, class_names: tuple[str, ...], kind: Kind) -> Source:
+    """Train, test and trusted samples, as the columns `split` and `trusted` say."""
+    trusted = _flags(columns, len(whole))  # (n,)
+    if "split" in columns.names:
+        test = _test_rows(columns)
+    else:
+        test = np.zeros(len(whole), dtype=bool)
+        rest = whole.take(~trusted)
+        test[rest.ids] = hold_out_test(rest.labels, rest.content_hashes())
+    if (test & trusted).any():
+        row = int(np.flatnonzero(test & trusted)[0]) + 1
+        raise DataError(f"{columns.origin}: data row {row} is both test and trusted; choose one.")
+    if (test | trusted).all():
+        raise DataError(f"{columns.origin} has no training row; every row is test or trusted.")
+    return Source(
+        train=whole.take(~test & ~trusted),
+        test=whole.take(test),
+        class_names=class_names,
+        kind=kind,
+        split="given" if "split" in columns.names else "ours",
+        trusted=whole.take(trusted) if trusted.any() else None,
+    )
+
+
+def _test_rows(columns: Columns) -> NDArray[np.bool_]:
+    texts = columns.texts("split")
+    wrong = set(np.unique(texts).tolist()) - {"train", "test"}
+    if wrong:
+        raise DataError(
+            f"{columns.origin}: split is {sorted(wrong)[0]!r}; expected 'train' or 'test'."
+        )
+    return texts == "test"
+
+
+def _flags(columns: Columns, size: int) -> NDArray[np.bool_]:
+    if "trusted" not in columns.names:
+        return np.zeros(size, dtype=bool)
+    texts = np.char.lower(columns.texts("trusted"))
+    wrong = set(np.unique(texts).tolist()) - _TRUE - _FALSE
+    if wrong:
+        raise DataError(
+            f"{columns.origin}: trusted is {sorted(wrong)[0]!r}; expected true or false."
+        )
+    return np.isin(texts, sorted(_TRUE))
