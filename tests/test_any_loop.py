@@ -79,7 +79,7 @@ def test_a_named_tuple_says_itself_which_part_the_labels_are() -> None:
 
 
 def test_labels_that_are_no_classes_are_refused_with_a_way_out() -> None:
-    for wrong, says in ((Y.float(), "LinearTeacher"), (Y - 1, "label -1 is not one of 0 … 2")):
+    for wrong, says in ((Y.float(), "LossMarginTeacher"), (Y - 1, "label -1 is not one of 0 … 2")):
         with pytest.raises(UsageError, match=says):
             held(per_sample_loss=lambda s, b: s(b[0]).sum(1)).step(X, wrong)
 

@@ -88,3 +88,11 @@ def test_a_named_tuple_and_a_mapping_of_another_kind_stay_what_they_are():
     assert type(moved) is UserDict
     assert moved["x"].eq(1).all()
     assert encoding["x"].eq(0).all()
+
+
+def test_the_default_loss_says_that_it_is_for_classes() -> None:
+    student, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    with pytest.raises(UsageError, match=r"y is torch.float32 of shape \(4,\).*per_sample_loss"):
+        cross_entropy(student, (x, torch.rand(4)))
+    shares = torch.full((4, 2), 0.5)  # of classes, which torch takes
+    assert cross_entropy(student, (x, shares)).shape == (4,)

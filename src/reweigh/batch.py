@@ -119,7 +119,7 @@ def check_classes(labels: Tensor, num_classes: int | None = None) -> Tensor:
         raise UsageError(
             f"labels are class numbers, one whole number a sample, but these are {labels.dtype} of "
             f"shape {tuple(labels.shape)}: for other targets take a teacher that does not look at "
-            "them, such as LinearTeacher([InternalState(student, layer)])"
+            "them, such as LossMarginTeacher()"
         )
     if num_classes is not None and labels.device.type == "cpu" and len(labels):
         refuse_strange(labels, num_classes)
@@ -157,6 +157,11 @@ def cross_entropy(student: nn.Module, batch: Batch) -> Losses:
         )
     x, y = batch
     logits = _a_tensor(student(x), way_out)
+    if isinstance(y, Tensor) and y.is_floating_point() and y.shape != logits.shape:
+        raise UsageError(
+            f"the default loss is cross-entropy of class numbers, but y is {y.dtype} of shape "
+            f"{tuple(y.shape)}: give y.long() if these are classes, else {way_out}"
+        )
     if isinstance(y, Tensor) and not y.is_floating_point() and logits.ndim == 2:
         y = check_classes(y, logits.shape[1]).long()
     return F.cross_entropy(logits, y, reduction="none")
@@ -172,7 +177,13 @@ def outputs(student: nn.Module, batch: Batch) -> Tensor:
     return _a_tensor(student(batch[0]), way_out)
 
 
+def answered(answer: Any) -> Any:
+    """What a student answered; of an answer that holds more (Hugging Face's), its `logits`."""
+    return answer if isinstance(answer, Tensor) else getattr(answer, "logits", answer)
+
+
 def _a_tensor(answer: Any, way_out: str) -> Tensor:
+    answer = answered(answer)
     if not isinstance(answer, Tensor):
         raise UsageError(
             f"the student answers with a {type(answer).__name__}, not with a tensor of logits: give "

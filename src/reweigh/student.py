@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import as_numbers, check_losses, find_labels, find_trusted
+from reweigh.batch import answered, as_numbers, check_losses, find_labels, find_trusted
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
@@ -179,17 +179,17 @@ def _reader(
     tap: Tap, states: dict[str, Tensor]
 ) -> Callable[[nn.Module, tuple[object, ...], object], None]:
     def read(layer: nn.Module, args: tuple[object, ...], output: object) -> None:
-        value = (args[0] if args else None) if tap.side == "input" else output
+        value = (args[0] if args else None) if tap.side == "input" else answered(output)
         if not isinstance(value, Tensor) or value.ndim == 0:
             met = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise UsageError(
                 f"the {tap.side} of {tap.place} is {met}, but a tensor whose first "
-                f"dimension is the batch is needed: name another layer"
+                f"dimension is the batch is needed: name another layer, as in layer='classifier'"
             )
         if tap.key in states:
             raise UsageError(
-                f"{tap.place} runs more than once in a forward pass, so which of its states "
-                "is meant is not clear: name a layer that runs once"
+                f"{tap.place} runs more than once in a forward pass, so which of its states is meant is "
+                "not clear: name a layer that runs once, or take LossMarginTeacher(), which needs none"
             )
         states[tap.key] = (tap.reduce or _pooling(layer))(value)
 

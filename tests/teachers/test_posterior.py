@@ -253,3 +253,28 @@ def test_weights_for_the_loop_s_own_loss_are_refused() -> None:
 def test_one_class_is_refused() -> None:
     with pytest.raises(UsageError, match="num_classes must be at least 2, not 1"):
         reweigh.PosteriorTeacher(layer="fc", num_classes=1)
+
+
+class Answer:
+    """As Hugging Face's models answer."""
+
+    def __init__(self, logits: torch.Tensor) -> None:
+        self.logits = logits
+
+
+class Answering(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = torch.nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> Answer:
+        return Answer(self.body(x))
+
+
+def test_the_logits_of_an_answer_that_holds_more_are_read() -> None:
+    torch.manual_seed(0)
+    student, x, y = Answering(), torch.randn(6, 4), torch.tensor([0, 1, 2, 0, 1, 2])
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+    teacher = reweigh.PosteriorTeacher(num_classes=3)
+    outcome = reweigh.Reweigher(student, optimizer, teacher, trusted=(x, y)).step(x, y)
+    assert outcome.weights.shape == (6,)

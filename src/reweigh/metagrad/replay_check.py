@@ -51,7 +51,7 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
         share = min((off / size) ** 0.5, 99.99)  # of nothing, it is everything
         raise UsageError(
             f"the optimizer's gradient differs by {share:.{int(share < 0.01)}%} from the replayed "
-            "gradient of the weighted loss: call backward on loss() unchanged (or on "
+            "gradient of the weighted loss: call zero_grad() before and backward on loss() unchanged (or on "
             "(weights * losses).sum(), with weights() called right before the forward pass), put "
             "further terms into per_sample_loss, pass clip_norm= or accumulate= if your loop clips or "
             "accumulates, and let no optimizer hook change gradients"

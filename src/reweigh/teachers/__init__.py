@@ -11,6 +11,7 @@ from reweigh.teachers.features import (
 from reweigh.teachers.interaction import InteractionTeacher
 from reweigh.teachers.linear import LinearTeacher
 from reweigh.teachers.loss_curve import LossCurveTeacher
+from reweigh.teachers.loss_margin import LossMarginTeacher
 from reweigh.teachers.margin import MarginTeacher
 from reweigh.teachers.mlp import MLPTeacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
@@ -25,6 +26,7 @@ __all__ = [
     "LabelFeature",
     "LinearTeacher",
     "LossCurveTeacher",
+    "LossMarginTeacher",
     "MLPTeacher",
     "MarginTeacher",
     "NoiseMatrix",

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from reweigh.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import Feature, all_taps
+from reweigh.teachers.loss_margin import follow, margin
 from reweigh.typing import Weights
 
 _FAR = 3.0  # deviations beyond which a loss is as odd as any
@@ -63,14 +64,8 @@ class PairTeacher(Teacher):
     @torch.no_grad()
     def notice_trusted(self, seen: Seen) -> None:
         """Move means and variances towards those of a trusted batch's losses, states and targets."""
-        self._follow(self.trusted, seen.losses)
-        self._follow(self.usual, self._both(seen))
-
-    def _follow(self, known: Tensor, values: Tensor) -> None:
-        values = values.to(known.dtype)
-        fresh = torch.stack([values.mean(0), values.var(0, unbiased=False)])
-        old = torch.where(known.isnan(), fresh, known)
-        known.copy_(old.lerp(fresh, 1 - self.decay))
+        follow(self.trusted, seen.losses, self.decay)
+        follow(self.usual, self._both(seen), self.decay)
 
     def _both(self, seen: Seen) -> Tensor:
         dtype = self.basis.dtype
@@ -85,9 +80,7 @@ class PairTeacher(Teacher):
 
     def margin(self, seen: Seen) -> Tensor:
         """(ℓ̄ − ℓ)/s within ±3, (n,); 0 until trusted pairs were seen."""
-        mean, variance = self.trusted
-        m = (mean - seen.losses.to(mean.dtype)) / (variance + 1e-6).sqrt()
-        return m.nan_to_num(0.0).clamp(-_FAR, _FAR)
+        return margin(self.trusted, seen.losses, _FAR)
 
     def forward(self, seen: Seen) -> Weights:
         """σ of the sum, (n,)."""
