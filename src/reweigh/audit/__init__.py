@@ -1,4 +1,4 @@
-"""Which labels are wrong: from the weights a teacher gave and from what the student predicts."""
+"""Which labels are wrong, and how many: from what a student that a teacher taught predicts."""
 
 from reweigh.audit.issues import find_label_issues
 from reweigh.audit.quality import get_label_quality_scores

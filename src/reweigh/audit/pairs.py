@@ -1,10 +1,10 @@
 r"""The audit of a translation run: which sentence pairs are hardly translations of each other.
 
-The same two witnesses as for labels (`quality`): the teacher, by the rank r of a pair's mean weight
-over the last epochs, and the student, by the probability of a target token, $p_i = e^{-\ell_i}$ with
-ℓ the mean token loss: $q_i = (r_i + p_i) / 2$, and $q_i = p_i$ where nobody gave weights. There are
-no classes to count confident samples in, so how many pairs are wrong is not estimated: the table
-is a ranking.
+Two witnesses are asked, where a label's `quality` rests on the student alone: the teacher, by the rank
+r of a pair's mean weight over the last epochs, and the student, by the probability of a target token,
+$p_i = e^{-\ell_i}$ with ℓ the mean token loss: $q_i = (r_i + p_i) / 2$, and $q_i = p_i$ where nobody
+gave weights. There are no classes to count confident samples in, so how many pairs are wrong is not
+estimated: the table is a ranking.
 """
 
 from dataclasses import dataclass

@@ -38,11 +38,11 @@ def audit(
 ) -> None:
     """Find the training labels that look wrong, with a quality score for every one.
 
-    The score is in 0 … 1, low is suspicious: half from the weights that the
-    teacher gave in the last epochs, half from what the student predicts. How
-    many labels of a class are wrong is estimated from the student's confidence;
-    that many, the lowest scores first, are issues. The table has cleanlab's
-    column names.
+    The score is the probability that the label is right, by Bayes' rule from the
+    student's answers and the noise matrix that they imply; low is suspicious. The
+    teacher's weights stand beside it and are not mixed into it. How many labels
+    of a class are wrong is estimated from the student's confidence; that many,
+    the lowest scores first, are issues. The table has cleanlab's column names.
 
     A second pass trains again in a folder beside RUN, all else equal, and tells
     by the trusted samples whether that helped, where the method does not train on
@@ -59,8 +59,9 @@ def audit(
 
     reweigh audit runs/photos --fail-above 100 --json > audit.json
 
-    Of a translation run all sentence pairs are ranked by the same score; how
-    many are wrong is not estimated.
+    Of a translation run all sentence pairs are ranked by the mean of two
+    witnesses: the rank of the weight in the last epochs, and the probability that
+    the student gives a target token. How many are wrong is not estimated.
     """
     from reweigh import signals
 
