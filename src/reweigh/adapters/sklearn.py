@@ -30,6 +30,7 @@ from reweigh.data.overlap import drop_copies
 from reweigh.data.samples import Problem, Samples, numbered
 from reweigh.errors import UsageError
 from reweigh.methods import method_for
+from reweigh.training.environment import choose_device
 from reweigh.training.generators import seeded
 from reweigh.training.inputs import Inputs
 from reweigh.training.loop import Loop
@@ -37,7 +38,7 @@ from reweigh.training.predictor import answers
 from reweigh.training.progress import SilentProgress
 from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
-from reweigh.training.workshop import Workshop, choose_device
+from reweigh.training.workshop import Workshop
 
 
 class ReweighedClassifier(ClassifierMixin, BaseEstimator):

@@ -21,9 +21,9 @@ from reweigh.config.methods import UniformConfig
 from reweigh.data.samples import Problem
 from reweigh.methods import method_for
 from reweigh.student import find_layer
+from reweigh.training.environment import device_after
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification
-from reweigh.training.workshop import device_after
 
 CHUNK = 1000
 

@@ -13,11 +13,11 @@ from reweigh.config import RunConfig
 from reweigh.config.methods import UniformConfig
 from reweigh.data.samples import Problem
 from reweigh.methods import method_for
+from reweigh.training.environment import device_after
 from reweigh.training.evaluate import predictions
 from reweigh.training.start import load_student
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.classification import Classification
-from reweigh.training.workshop import device_after
 
 
 @dataclass(frozen=True)

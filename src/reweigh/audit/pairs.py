@@ -30,13 +30,13 @@ from reweigh.text.pairs import Pairs
 from reweigh.text.prepare import training_text
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
+from reweigh.training.environment import device_after
 from reweigh.training.problem import text_spec
 from reweigh.training.run import refuse_unfinished, set_up_torch
 from reweigh.training.same_data import refuse_other
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.translation import Translation
 from reweigh.training.whereabouts import with_data_found
-from reweigh.training.workshop import device_after
 
 SHOWN = 10
 """Pairs in the summary, the most suspicious first."""

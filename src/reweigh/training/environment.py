@@ -12,6 +12,7 @@ import torch
 
 from reweigh import __version__
 from reweigh.distributed.group import world
+from reweigh.errors import UsageError
 
 _PACKAGES = ("torch", "numpy", "scikit-learn", "pydantic", "typer", "rich", "safetensors")
 
@@ -35,6 +36,27 @@ def devices() -> list[str]:
     """The devices that torch can use here, as it names them."""
     found = ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
     return [*found, "mps"] if torch.backends.mps.is_available() else found
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` takes the first GPU, else the CPU."""
+    if name == "auto":
+        return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+    if not _is_here(name):
+        raise UsageError(
+            f"device = {name!r}, but torch can use only {', '.join(devices())} here; "
+            "give one of these, or auto"
+        )
+    return torch.device(name)
+
+
+def device_after(run: str, asked: str | None = None) -> torch.device:
+    """For what comes after a run: the device asked for, else the run's if it is here, else any."""
+    return choose_device(asked or (run if _is_here(run) else "auto"))
+
+
+def _is_here(name: str) -> bool:
+    return any(device == name or device.startswith(f"{name}:") for device in devices())
 
 
 def device_name(device: str) -> str:

@@ -8,11 +8,11 @@ from reweigh.decoding.beam import Beam
 from reweigh.errors import UsageError
 from reweigh.text.codec import VOCABULARY, Codec
 from reweigh.text.vocabulary import UNKNOWN
+from reweigh.training.environment import device_after
 from reweigh.training.run import set_up_torch, settings_of
 from reweigh.training.start import load_student
 from reweigh.training.tasks.translation import build_translator
 from reweigh.training.translating import sources_alone, translations
-from reweigh.training.workshop import device_after
 
 
 class Interpreter:

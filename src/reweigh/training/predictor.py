@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from reweigh.config import RunConfig, TrainingConfig
 from reweigh.data.readers.unlabelled import Reader, Unlabelled
 from reweigh.errors import UsageError
+from reweigh.training.environment import device_after
 from reweigh.training.evaluate import probabilities
 from reweigh.training.inputs import Inputs
 from reweigh.training.pool import Pool
 from reweigh.training.run import settings_of
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import build_classifier, forward_under
-from reweigh.training.workshop import device_after
 
 Samples: TypeAlias = Unlabelled | Path | str | Tensor | ArrayLike
 

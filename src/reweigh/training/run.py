@@ -17,6 +17,7 @@ from reweigh.methods import AnyProblem, method_for
 from reweigh.own_code import code_of
 from reweigh.replacing import write_atomically
 from reweigh.training.checkpoint import packed
+from reweigh.training.environment import choose_device
 from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
 from reweigh.training.loop import EpochReport, Loop
@@ -34,7 +35,7 @@ from reweigh.training.tasks.base import fingerprint
 from reweigh.training.trials import Trials
 from reweigh.training.weight_store import WeightStore
 from reweigh.training.whereabouts import with_data_found, with_origins_found
-from reweigh.training.workshop import Workshop, choose_device
+from reweigh.training.workshop import Workshop
 
 
 def train(

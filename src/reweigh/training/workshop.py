@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-import torch
 from torch import nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from reweigh.config import Settings
 from reweigh.config.training import OptimiserConfig
-from reweigh.errors import UsageError
 from reweigh.methods import AnyProblem, Method, Setting
 from reweigh.methods.own import reweigher_of
-from reweigh.training.environment import devices
+from reweigh.training.environment import choose_device
 from reweigh.training.schedules import schedule
 from reweigh.training.tasks import Task, kind_of
 
@@ -57,27 +55,6 @@ class Workshop:
             seed=self.config.seed,
             clip_norm=self.config.training.clip_norm,
         )
-
-
-def choose_device(name: str) -> torch.device:
-    """`auto` takes the first GPU, else the CPU."""
-    if name == "auto":
-        return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
-    if not _is_here(name):
-        raise UsageError(
-            f"device = {name!r}, but torch can use only {', '.join(devices())} here; "
-            "give one of these, or auto"
-        )
-    return torch.device(name)
-
-
-def device_after(run: str, asked: str | None = None) -> torch.device:
-    """For what comes after a run: the device asked for, else the run's if it is here, else any."""
-    return choose_device(asked or (run if _is_here(run) else "auto"))
-
-
-def _is_here(name: str) -> bool:
-    return any(device == name or device.startswith(f"{name}:") for device in devices())
 
 
 def optimizer_for(student: nn.Module, t: OptimiserConfig) -> Optimizer:
