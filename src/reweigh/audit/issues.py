@@ -13,7 +13,7 @@ where the student agrees with the label. So the rate of noise need not be known:
 *which*, the student's confidence *how many*.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,15 @@ from reweigh.errors import UsageError
 
 HARDLY_RIGHT = 0.1
 """A label of lower quality is an issue, however few wrong ones were counted. Our choice."""
+
+
+class Judged(NamedTuple):
+    """What a student's answers say of labels."""
+
+    quality: NDArray[np.float32]  # (n,)
+    noise_matrix: NDArray[np.float64]  # (K, K), rows: given
+    predicted: NDArray[np.int64]  # (n,)
+    is_issue: NDArray[np.bool_]  # (n,)
 
 
 def find_label_issues(
@@ -42,13 +51,19 @@ def find_label_issues(
         )
     y = checked_labels(labels)
     p = checked_probabilities(pred_probs, y)
-    quality = get_label_quality_scores(y, p)
-    matrix, predicted = noise_matrix(y, p), p.argmax(axis=1)
-    mask = issues_among(y, predicted, quality, matrix, below=HARDLY_RIGHT)
+    found = judged(y, p)
     if return_indices_ranked_by is None:
-        return mask
-    found = np.flatnonzero(mask)
-    return found[np.argsort(quality[found], kind="stable")]
+        return found.is_issue
+    issues = np.flatnonzero(found.is_issue)
+    return issues[np.argsort(found.quality[issues], kind="stable")]
+
+
+def judged(labels: NDArray[np.int64], pred_probs: NDArray[np.float32]) -> Judged:
+    """Every label's quality, and which are issues: as many as the noise matrix says, and the hardly right."""
+    quality = get_label_quality_scores(labels, pred_probs)
+    matrix, predicted = noise_matrix(labels, pred_probs), pred_probs.argmax(axis=1)
+    mask = issues_among(labels, predicted, quality, matrix, below=HARDLY_RIGHT)
+    return Judged(quality, matrix, predicted, mask)
 
 
 def noise_matrix(labels: NDArray[np.int64], pred_probs: NDArray[np.float32]) -> NDArray[np.float64]:

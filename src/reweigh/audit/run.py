@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from reweigh import signals
 from reweigh.audit.copies import conflicting_copies
 from reweigh.audit.detection import Detection, detection
-from reweigh.audit.issues import HARDLY_RIGHT, issues_among, noise_matrix, wrong_per_class
+from reweigh.audit.issues import judged, wrong_per_class
 from reweigh.audit.look import Look, look
-from reweigh.audit.quality import get_label_quality_scores
 from reweigh.audit.weights import weight_or_nan, weights_of
 from reweigh.config import RunConfig
 from reweigh.data.samples import Problem, Samples
@@ -132,11 +131,8 @@ def of_the_run(folder: Path) -> Iterator[str]:
 
 def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:
     """The audit of a problem from its weights (epochs, n) and the student's look at it."""
-    samples, p = problem.train, seen.probabilities
-    quality = get_label_quality_scores(samples.labels, p)
-    matrix = noise_matrix(samples.labels, p)
-    predicted = p.argmax(axis=1)
-    issue = issues_among(samples.labels, predicted, quality, matrix, below=HARDLY_RIGHT)
+    samples = problem.train
+    quality, matrix, predicted, issue = judged(samples.labels, seen.probabilities)
     true, weight = problem.true_labels, weight_or_nan(weights, len(samples))
     return Audit(
         class_names=problem.class_names,
