@@ -1,5 +1,6 @@
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from reweigh.audit.pairs import PairAudit, audit_pairs
 from reweigh.cli.app import app
-from reweigh.config import TranslationConfig
+from reweigh.config.writing import to_toml
 from reweigh.errors import DataError
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import settings_of, train
@@ -27,7 +28,7 @@ def audited(tmp_path_factory) -> tuple[Path, PairAudit]:
             "method.name=deep", "method.every=5",
         )  # fmt: skip
         train(config, place / "run", SilentProgress())
-        return place / "run", audit_pairs(place / "run", config)
+        return place / "run", audit_pairs(place / "run")
 
 
 def test_masked_pairs_have_low_quality(audited) -> None:
@@ -93,11 +94,12 @@ def test_a_table_that_stays_is_refused_before_the_pass(audited, tmp_path, monkey
     assert "already exists with other columns (mine)" in str(result.exception)
 
 
-def test_text_that_changed_is_refused(audited, monkeypatch) -> None:
+def test_text_that_changed_is_refused(audited, tmp_path, monkeypatch) -> None:
     run, _ = audited
     monkeypatch.setenv("XDG_CACHE_HOME", str(run.parent))
-    config = settings_of(run)
-    assert isinstance(config, TranslationConfig)
+    copy = shutil.copytree(run, tmp_path / "copy")
+    config = settings_of(copy)
     data = config.data.model_copy(update={"seed": 7})
+    (copy / "config.toml").write_text(to_toml(config.model_copy(update={"data": data})))
     with pytest.raises(DataError, match="no longer gives the samples"):
-        audit_pairs(run, config.model_copy(update={"data": data}))
+        audit_pairs(copy)

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from reweigh.audit.look import Look
 from reweigh.audit.run import judge
-from reweigh.audit.table import write_table
 from reweigh.data.samples import Problem, numbered
+from reweigh.data.table_file import write_columns
 
 n, K = 1_000_000, 10
 rng = np.random.default_rng(0)
@@ -23,7 +23,8 @@ p = rng.random((n, K), dtype=np.float32)
 p /= p.sum(axis=1, keepdims=True)
 weights = rng.random((10, n), dtype=np.float32)
 problem = Problem(samples, samples, samples, tuple(map(str, range(K))), "image", labels, {})
-write_table(judge(problem, weights, Look(p, np.arange(9), p[:9, 0], p[:9])), Path("audit.csv"))
+audit = judge(problem, weights, Look(p, np.arange(9), p[:9, 0], p[:9]))
+write_columns(audit.columns, len(audit), Path("audit.csv"))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """
 

@@ -7,10 +7,15 @@ import pyarrow.parquet as pq
 import pytest
 from tests.audit.made_up import audited
 
-from reweigh.audit.table import COLUMNS, write_table
+from reweigh.audit.run import Audit
+from reweigh.data.table_file import write_columns
 from reweigh.errors import UsageError
 
 HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\tx", 'a"b,c\nd', "<script>", "\ud800")
+
+
+def write_table(audit: Audit, path: Path) -> None:
+    write_columns(audit.columns, len(audit), path)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -22,8 +27,8 @@ def test_every_sample_has_a_row_under_cleanlabs_names(tmp_path: Path) -> None:
     audit = audited()
     write_table(audit, tmp_path / "audit.csv")
     read = rows(tmp_path / "audit.csv")
-    assert tuple(read[0]) == COLUMNS
-    assert len(read) == len(audit.samples)
+    assert tuple(read[0]) == Audit.COLUMNS
+    assert len(read) == len(audit)
     assert [r["is_label_issue"] == "True" for r in read] == audit.is_issue.tolist()
     np.testing.assert_allclose([float(r["label_quality"]) for r in read], audit.quality, rtol=1e-5)
 
@@ -48,7 +53,7 @@ def test_parquet_holds_the_same(tmp_path: Path) -> None:
     audit = audited()
     write_table(audit, tmp_path / "audit.parquet")
     table = pq.read_table(tmp_path / "audit.parquet")
-    assert tuple(table.column_names) == COLUMNS
+    assert tuple(table.column_names) == Audit.COLUMNS
     assert table["is_label_issue"].to_pylist() == audit.is_issue.tolist()
 
 

@@ -55,7 +55,7 @@ def test_copies_are_named_and_numbered() -> None:
     copies = [np.array([3, 5]), np.array([0, 7])]
     found = replace(made, samples=replace(made.samples, names=names), copies=copies)
     assert found.summary()["conflicting_copies"] == [["row 3", "row 5"], ["row 0", "row 7"]]
-    assert found.copy_groups()[:8].tolist() == [2, 0, 0, 1, 0, 1, 0, 2]
+    assert found.copy_groups[:8].tolist() == [2, 0, 0, 1, 0, 1, 0, 2]
 
 
 def test_relative_data_is_found_from_elsewhere_and_changed_rows_are_refused(

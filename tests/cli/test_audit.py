@@ -67,7 +67,7 @@ def test_a_signal_stops_the_pass_over_the_samples_and_nothing_is_written(
 
 
 @pytest.mark.parametrize(
-    ("verb", "module"), [("audit", "reweigh.audit.table"), ("report", "reweigh.report.write")]
+    ("verb", "module"), [("audit", "reweigh.audit.run"), ("report", "reweigh.report.write")]
 )
 def test_a_signal_during_imports_has_the_same_exit_code(
     run: Path, tmp_path: Path, monkeypatch, verb: str, module: str

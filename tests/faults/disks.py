@@ -186,7 +186,7 @@ def _reporting(disk: Disk, config: RunConfig, home: Path) -> None:
 
     go_on(config, home)
     before = report().read_bytes()
-    step = "audit_run" if isinstance(disk, Deleted) else "write_table"
+    step = "audit_run" if isinstance(disk, Deleted) else "write_columns"
     patch = _strikes_at(write, step, 1, disk, home / "report")
     _assert_refused(report, home)
     patch.undo()

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 from tests.report.made_up import report, run
 
 from reweigh.report.runs import Run
@@ -53,3 +54,11 @@ def test_what_was_left_out_and_what_audits_doubt_is_told() -> None:
         "deep, seed 0; uniform: a long tail",
         "uniform: hardly learned",
     )
+
+
+def test_an_audit_of_no_samples_is_still_one() -> None:
+    full = report()
+    assert full.audit is not None
+    nothing = full.audit.samples.take(np.array([], int))
+    made = replace(full, audit=replace(full.audit, samples=nothing, cautions=("nothing left",)))
+    assert "deep, seed 0: nothing left" in made.cautions

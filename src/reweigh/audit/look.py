@@ -16,12 +16,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from reweigh import signals
+from reweigh.audit.opened import judge_of
 from reweigh.config import RunConfig
-from reweigh.config.methods import UniformConfig
 from reweigh.data.samples import Problem
-from reweigh.methods import method_for
 from reweigh.student import find_layer
-from reweigh.training.environment import device_after
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification
 
@@ -39,12 +37,9 @@ class Look:
 
 
 def look(config: RunConfig, problem: Problem, folder: Path, most_shown: int = 2000) -> Look:
-    """One pass over the training samples, unaugmented, and another over at most `most_shown`.
-
-    The samples are the problem's own, whoever weighed them: plain training's task holds them.
-    """
-    device = device_after(config.device)
-    task = Classification(config, problem, method_for(UniformConfig()), device)
+    """One pass over the training samples, unaugmented, and another over at most `most_shown`."""
+    task = judge_of(config, problem)
+    assert isinstance(task, Classification)
     n = len(task.train)
     shown = np.linspace(0, n - 1, min(n, most_shown)).astype(np.int64)
     best = _seen(task, folder / "best.safetensors", torch.arange(n))

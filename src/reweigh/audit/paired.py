@@ -9,11 +9,8 @@ from pathlib import Path
 
 from torch import Tensor
 
+from reweigh.audit.opened import judge_of
 from reweigh.config import RunConfig
-from reweigh.config.methods import UniformConfig
-from reweigh.data.samples import Problem
-from reweigh.methods import method_for
-from reweigh.training.environment import device_after
 from reweigh.training.evaluate import predictions
 from reweigh.training.start import load_student
 from reweigh.training.tasks import prepared
@@ -37,10 +34,8 @@ class Paired:
 
 def paired(config: RunConfig, before: Path, after: Path) -> Paired:
     """The students of the last epochs in two folders, on the test set of the settings of the first."""
-    problem = prepared(config)
-    assert isinstance(problem, Problem)
-    device = device_after(config.device)
-    task = Classification(config, problem, method_for(UniformConfig()), device)
+    task = judge_of(config, prepared(config))
+    assert isinstance(task, Classification)
     was, is_now = (_right(task, folder / "model.safetensors") for folder in (before, after))
     return Paired(
         newly_right=int((is_now & ~was).sum()),

@@ -8,9 +8,8 @@ estimated: the table is a ranking.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,34 +17,32 @@ from numpy.typing import NDArray
 
 from reweigh import signals
 from reweigh.audit.detection import Ranking, ranking
+from reweigh.audit.opened import judge_of, opened
 from reweigh.audit.run import of_the_run
 from reweigh.audit.weights import unweighed, weight_or_nan, weight_ranks, weights_of
 from reweigh.config import TranslationConfig
-from reweigh.config.methods import UniformConfig
 from reweigh.errors import DataError
-from reweigh.methods import method_for
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus
 from reweigh.text.pairs import Pairs
 from reweigh.text.prepare import training_text
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
-from reweigh.training.environment import device_after
 from reweigh.training.problem import text_spec
-from reweigh.training.run import refuse_unfinished, set_up_torch
-from reweigh.training.same_data import refuse_other
-from reweigh.training.tasks import prepared
 from reweigh.training.tasks.translation import Translation
-from reweigh.training.whereabouts import with_data_found
 
 SHOWN = 10
 """Pairs in the summary, the most suspicious first."""
-COLUMNS = ("index", "id", "source", "target", "label_quality", "weight", "loss")
 
 
 @dataclass(frozen=True)
 class PairAudit:
     """What is to be said of every training pair, in the order of the training set."""
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "index", "id", "source", "target", "label_quality", "weight", "loss",
+    )  # fmt: skip
+    """Of the table."""
 
     corpus: Corpus
     codec: Codec
@@ -68,7 +65,7 @@ class PairAudit:
             np.asarray(positions), self.corpus.ids[part], *sentences.T,
             self.quality[part], self.weight[part], self.loss[part],
         )  # fmt: skip
-        return dict(zip(COLUMNS, values, strict=True))
+        return dict(zip(self.COLUMNS, values, strict=True))
 
     def sentences(self, k: int) -> tuple[str, str]:
         """Source and target of the pair at position k, as the file has them.
@@ -89,7 +86,7 @@ class PairAudit:
         ]
         return [{k: None if v != v else v for k, v in row.items()} for row in rows]
 
-    @cached_property
+    @property
     def detection(self) -> Ranking | None:
         """How well planted noise was found; None where none was planted."""
         return None if self.changed is None else ranking(self.changed, self.quality)
@@ -104,15 +101,12 @@ class PairAudit:
         }
 
 
-def audit_pairs(folder: Path, config: TranslationConfig) -> PairAudit:
+def audit_pairs(folder: Path) -> PairAudit:
     """Audit the training pairs of the run in `folder`; one pass of its student over them."""
-    refuse_unfinished(folder)
-    config = with_data_found(config, folder)
-    set_up_torch(config)
-    problem = prepared(config)
+    config, problem = opened(folder, TranslationConfig)
     assert isinstance(problem, TranslationProblem)
-    refuse_other(folder, config, problem)
-    task = Translation(config, problem, method_for(UniformConfig()), device_after(config.device))
+    task = judge_of(config, problem)
+    assert isinstance(task, Translation)
     task.begin_from(folder / "best.safetensors")
     weights = weights_of(folder, config, problem)
     loss = pair_losses(task)

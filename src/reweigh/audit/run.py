@@ -2,27 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reweigh import signals
 from reweigh.audit.copies import conflicting_copies
 from reweigh.audit.detection import Detection, detection
 from reweigh.audit.issues import judged, wrong_per_class
 from reweigh.audit.look import Look, look
+from reweigh.audit.opened import opened
 from reweigh.audit.weights import weight_or_nan, weights_of
 from reweigh.config import RunConfig
 from reweigh.data.samples import Problem, Samples
-from reweigh.errors import UsageError
 from reweigh.training.result import RESULT
-from reweigh.training.run import refuse_unfinished, set_up_torch, settings_of
 from reweigh.training.run_folder import read_record
-from reweigh.training.same_data import refuse_other
-from reweigh.training.tasks import prepared
-from reweigh.training.whereabouts import with_data_found
 
 UNEVEN = 10
 """Classes that are this much more frequent than others, by what the trusted samples say. Our choice."""
@@ -33,6 +29,12 @@ MUCH_WRONG = 0.25
 @dataclass(frozen=True)
 class Audit:
     """What is to be said of every training label, in the order of the training set."""
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "index", "id", "name", "given_label", "predicted_label", "label_quality", "is_label_issue",
+        "weight", "copy_group",
+    )  # fmt: skip
+    """Of the table, with cleanlab's names."""
 
     class_names: tuple[str, ...]
     samples: Samples
@@ -50,14 +52,35 @@ class Audit:
     cautions: tuple[str, ...] = ()
     """What to know before believing a figure."""
 
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def columns(self, part: slice) -> dict[str, NDArray[Any]]:
+        """Columns of the table for some labels, by name and in order."""
+        samples, classes = self.samples, np.asarray(self.class_names)
+        labels = samples.labels[part]
+        names = np.full(len(labels), "") if samples.names is None else samples.names[part]
+        values = (
+            np.arange(len(self))[part], self.called[part], names, classes[labels],
+            classes[self.predicted[part]], self.quality[part], self.is_issue[part],
+            self.weight[part], self.copy_groups[part],
+        )  # fmt: skip
+        return dict(zip(self.COLUMNS, values, strict=True))
+
+    @cached_property
+    def called(self) -> NDArray[Any]:
+        """The ids (n,) by which files of labels name the samples."""
+        return self.samples.called()
+
     @property
     def estimated_wrong(self) -> int:
         """How many labels are wrong, by the noise matrix."""
         return int(wrong_per_class(self.samples.labels, self.noise_matrix).sum())
 
+    @cached_property
     def copy_groups(self) -> NDArray[np.int64]:
         """The number (n,), from 1, of a sample's group of equal inputs with different labels; 0: none."""
-        groups = np.zeros(len(self.samples), np.int64)
+        groups = np.zeros(len(self), np.int64)
         for number, group in enumerate(self.copies, start=1):
             groups[group] = number
         return groups
@@ -69,14 +92,13 @@ class Audit:
 
     def summary(self) -> dict[str, Any]:
         """For programs: the figures, without the rows."""
-        called = self.samples.called()
         return {
-            "samples": len(self.samples),
+            "samples": len(self),
             "cautions": list(self.cautions),
             "not_judged": self.not_judged,
             "issues": int(self.is_issue.sum()),
             "estimated_wrong": self.estimated_wrong,
-            "conflicting_copies": [called[group].tolist() for group in self.copies],
+            "conflicting_copies": [self.called[group].tolist() for group in self.copies],
             "classes": self.class_rows(),
             "noise_matrix": self.noise_matrix.round(4).tolist(),
             "detection": self.detection,
@@ -105,12 +127,8 @@ class Audit:
 
 def audit_run(folder: Path) -> Audit:
     """Audit the training labels of the run in `folder`; one pass of its student over them."""
-    config = _config(folder)
-    set_up_torch(config)
-    problem = prepared(config)
+    config, problem = opened(folder, RunConfig)
     assert isinstance(problem, Problem)
-    signals.check()
-    refuse_other(folder, config, problem)
     seen = look(config, problem, folder)
     found = judge(problem, weights_of(folder, config, problem), seen)
     said = dict.fromkeys((*found.cautions, *of_the_run(folder)))
@@ -173,11 +191,3 @@ def _uneven(problem: Problem) -> Iterator[str]:
             f"{trusted[least]}: the teacher makes up for this imbalance, so right labels of common classes "
             "may be flagged"
         )
-
-
-def _config(folder: Path) -> RunConfig:
-    config = settings_of(folder)
-    refuse_unfinished(folder)
-    if not isinstance(config, RunConfig):
-        raise UsageError(f"{folder} is a run of {config.task}; its audit is of pairs.")
-    return with_data_found(config, folder)

@@ -121,7 +121,7 @@ def _dropping(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
             f"{folder} leaves out the samples of {config.data.drop} already; audit the run before it."
         )
     file = folder.resolve() / "second-pass-drop.csv"
-    _write({"id": audit.samples.called()[audit.is_issue]}, file)
+    _write({"id": audit.called[audit.is_issue]}, file)
     return _with_data(config, drop=str(file))
 
 
@@ -133,7 +133,7 @@ def _relabelled(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
     file = folder.resolve() / "second-pass-relabel.csv"
     labels = np.where(audit.is_issue, audit.predicted, audit.samples.labels)  # (n,)
     names = np.asarray(_written(audit.class_names))
-    _write({"id": audit.samples.called(), "label": names[labels]}, file)
+    _write({"id": audit.called, "label": names[labels]}, file)
     data = config.data
     ours = data.noise != "none" and data.labels is None
     truth = "original" if ours else data.true_labels

@@ -3,12 +3,15 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+
+if TYPE_CHECKING:
+    from reweigh.audit.audited import Audited
 
 TOO_MANY = 6
 
@@ -68,69 +71,72 @@ def audit(
     with signals.listening():  # from here on: imports alone take seconds
         from reweigh.training.run import settings_of
 
-        if settings_of(run).task == "translation":
-            _audit_pairs(run, out, fail_above is not None or second_pass is not None, as_json)
-        else:
-            _audit_labels(run, out, fail_above, second_pass, as_json)
+        task = settings_of(run).task
+        if task == "translation":
+            _refuse_counts(fail_above, second_pass)
+        found, path = _audited(task, run, out)
+        summary = {**found.summary(), "table": str(path)}
+        if second_pass is not None:
+            summary["second_pass"] = _trained_again(run, found, second_pass)
+        _show(summary, task, as_json)
+        if fail_above is not None:
+            _fail_above(fail_above, summary["issues"])
 
 
-def _audit_labels(
-    run: Path, out: Path | None, fail_above: int | None, second_pass: How | None, as_json: bool
-) -> None:
-    """Find the issues, and train again if asked to."""
-    from reweigh.audit.run import audit_run
-    from reweigh.audit.table import COLUMNS, write_table
-    from reweigh.data.table_file import check_place
-    from reweigh.report.words import counted
-
-    path = out or run / "audit.csv"
-    check_place(path, COLUMNS)
-    found = audit_run(run)
-    write_table(found, path)
-    summary = {**found.summary(), "table": str(path)}
-    if second_pass is not None:
-        from reweigh.audit.second_pass import second_pass as train_again
-        from reweigh.training.progress import choose_progress
-
-        progress = choose_progress(screen.quiet, screen.color)
-        again = train_again(run, found, second_pass.value, progress, sys.argv)
-        summary["second_pass"] = again.outcome()
-    if as_json:
-        screen.show_json(summary)
-    else:
-        for part in _parts(summary):
-            screen.show(part)
-    if fail_above is not None and summary["issues"] > fail_above:
-        screen.complain(
-            f"{counted(summary['issues'], 'label issue')}, with {fail_above:,} allowed."
-        )
-        raise typer.Exit(TOO_MANY)
-
-
-def _audit_pairs(run: Path, out: Path | None, asks_more: bool, as_json: bool) -> None:
-    """Rank the pairs of a translation run."""
-    from reweigh.audit.pairs import COLUMNS, audit_pairs
-    from reweigh.config import TranslationConfig
-    from reweigh.data.table_file import check_place, write_columns
+def _refuse_counts(fail_above: int | None, second_pass: How | None) -> None:
+    """Pairs are ranked, not counted: what asks for a number of issues is refused before the work."""
     from reweigh.errors import UsageError
-    from reweigh.training.run import settings_of
 
-    if asks_more:
+    if fail_above is not None or second_pass is not None:
         raise UsageError(
             "--fail-above and --second-pass need a number of issues, and how many sentence pairs are "
             "wrong is not estimated: cut the ranking where you want."
         )
-    config, path = settings_of(run), out or run / "audit.csv"
-    assert isinstance(config, TranslationConfig)
-    check_place(path, COLUMNS)
-    found = audit_pairs(run, config)
+
+
+def _audited(task: str, run: Path, out: Path | None) -> "tuple[Audited, Path]":
+    """Audit the run and write the table; a place where it cannot be written is refused first."""
+    from reweigh.data.table_file import check_place, write_columns
+
+    if task == "translation":
+        from reweigh.audit.pairs import PairAudit as Kind
+        from reweigh.audit.pairs import audit_pairs as audit_it
+    else:
+        from reweigh.audit.run import Audit as Kind
+        from reweigh.audit.run import audit_run as audit_it
+    path = out or run / "audit.csv"
+    check_place(path, Kind.COLUMNS)
+    found = audit_it(run)
     write_columns(found.columns, len(found), path)
-    summary = {**found.summary(), "table": str(path)}
+    return found, path
+
+
+def _trained_again(run: Path, found: "Audited", how: How) -> dict[str, Any]:
+    """What a second pass came to."""
+    from reweigh.audit.run import Audit
+    from reweigh.audit.second_pass import second_pass
+    from reweigh.training.progress import choose_progress
+
+    assert isinstance(found, Audit), "pairs were refused"
+    progress = choose_progress(screen.quiet, screen.color)
+    return second_pass(run, found, how.value, progress, sys.argv).outcome()
+
+
+def _show(summary: dict[str, Any], task: str, as_json: bool) -> None:
     if as_json:
         screen.show_json(summary)
         return
-    for part in _pair_parts(summary):
+    for part in _pair_parts(summary) if task == "translation" else _parts(summary):
         screen.show(part)
+
+
+def _fail_above(allowed: int, issues: int) -> None:
+    """For CI."""
+    from reweigh.report.words import counted
+
+    if issues > allowed:
+        screen.complain(f"{counted(issues, 'label issue')}, with {allowed:,} allowed.")
+        raise typer.Exit(TOO_MANY)
 
 
 def _pair_parts(summary: dict[str, Any]) -> list[Any]:

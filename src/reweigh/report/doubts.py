@@ -34,7 +34,7 @@ def _trained_otherwise(runs: Sequence[Run]) -> Iterator[str]:
 
 def _said(report: "Report") -> Iterator[str]:
     """What runs and audits warn of, each once and with the runs it is of; the main run's first."""
-    audits = [(report.main, report.audit or report.pairs), report.beside or (report.main, None)]
+    audits = [(report.main, report.any_audit), report.beside or (report.main, None)]
     said: dict[str, list[Run]] = {}
     for run in (report.main, *(run for run in report.runs if run is not report.main)):
         own = [audit.cautions for who, audit in audits if who is run and audit is not None]

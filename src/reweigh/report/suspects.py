@@ -20,7 +20,7 @@ def suspects(audit: Audit, texts: Texts | None = None) -> list[dict[str, Any]]:
 
     Classes take turns, or one confused pair of them would fill the page.
     """
-    called = audit.samples.called()
+    called = audit.called
     found = (
         _suspect(audit, texts, int(i)) | {"called": shown(str(called[i]), 1000)}
         for i in in_turns(audit)[:MOST]

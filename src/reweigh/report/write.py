@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reweigh import __version__, signals
+from reweigh.audit.audited import Audited
 from reweigh.audit.issues import HARDLY_RIGHT
 from reweigh.audit.run import Audit, audit_run
-from reweigh.audit.table import write_table
 from reweigh.config import RunConfig
 from reweigh.data.table_file import write_columns
 from reweigh.errors import UsageError
@@ -59,6 +59,11 @@ class Report:
     """What was said of the folders: runs that are missing or were left out."""
 
     @property
+    def any_audit(self) -> Audited | None:
+        """Of the main run, whatever it learns from."""
+        return self.audit if self.audit is not None else self.pairs
+
+    @property
     def measure(self) -> Measure:
         """What the runs are judged by."""
         return measure_of([run.result for run in self.runs])
@@ -96,9 +101,7 @@ def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
     if not isinstance(config, RunConfig):
         from reweigh.audit.pairs import audit_pairs  # a Transformer, for those who translate
 
-        return Report(
-            runs, main, None, pairs=audit_pairs(main.folder, config), remarks=found.remarks
-        )
+        return Report(runs, main, None, pairs=audit_pairs(main.folder), remarks=found.remarks)
     other = counterpart(runs, main)
     audit = audit_run(main.folder)
     return Report(
@@ -124,10 +127,8 @@ def write_report(report: Report, out: Path) -> Path:
         raise UsageError(f"{index} is not a report of ours and stays; choose another --out.")
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if report.audit is not None:
-            write_table(report.audit, out / "audit.csv")
-        if report.pairs is not None:
-            write_columns(report.pairs.columns, len(report.pairs), out / "audit.csv")
+        if (audit := report.any_audit) is not None:
+            write_columns(audit.columns, len(audit), out / "audit.csv")
         write_atomically(index, page)
     except OSError as error:
         raise UsageError(f"Cannot write the report to {out}: {error.strerror}.") from error
