@@ -169,6 +169,25 @@ def test_a_signal_stops_the_table_and_the_same_call_goes_on(
     assert not list((tmp_path / "parts").glob(".stop*"))
 
 
+class _Notes(SilentProgress):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
+def test_after_a_signal_no_further_run_is_announced(tmp_path: Path, monkeypatch) -> None:
+    asked_after(monkeypatch, 3)
+    progress = _Notes()
+    with pytest.raises(InterruptedRun, match="the same command goes on"):
+        compare(runs("uniform", "focal", seeds=2), tmp_path, progress)
+    assert [words for words in progress.said if ", seed " in words] == ["uniform, seed 0"]
+
+
 def test_a_run_that_another_process_writes_is_left_alone(tmp_path: Path) -> None:
     (row,) = compared(runs("uniform"), tmp_path).rows
     home = Path(row["folder"])

@@ -133,6 +133,8 @@ def _do(
         return
     if jobs == 1:
         for name, config in pending:
+            if signals.should_stop():
+                raise _stopped(folder)  # before it is announced
             progress.note(f"{name}, seed {config.seed}")
             yield _one(name, config, folder, progress, stop)
         return
