@@ -35,7 +35,8 @@ def run(row: str, seed: int = 0, error: float = 0.1, weighed: Path | None = None
         for e in range(3)
     ]
     folder = weighed or Path(f"{row}_s{seed}")
-    return Run(folder, row, result, rows, {"python": "3"}, "seed = 0\n", "reweigh train")
+    made = Run(folder, row, result, rows, {"python": "3"}, "seed = 0\n", "reweigh train")
+    return replace(made, given=Path("runs") / folder.name)
 
 
 def table(values: dict[str, np.ndarray], labels: np.ndarray | None = None) -> Texts:

@@ -80,7 +80,7 @@ def test_without_plain_training_the_page_says_how_to_come_by_it() -> None:
     main = trained("deep (r4)", "deep", 0.1)
     for others in ((), (trained("uniform (r2)", "uniform", 0.2, 5),)):
         made = reported(main, *others)
-        assert to_compare(made) == "reweigh compare deep_s0/config.toml --methods uniform"
+        assert to_compare(made) == "reweigh compare runs/deep_s0/config.toml --methods uniform"
         assert to_compare(made) in render(made)
     assert to_compare(reported(main, trained("uniform (r6)", "uniform", 0.2))) == ""
     assert to_compare(reported(trained("uniform", "uniform", 0.2))) == ""

@@ -35,6 +35,18 @@ def test_a_run_and_a_folder_of_runs_are_both_read_and_each_once(home: Path) -> N
     assert both.remarks == ()
 
 
+def test_a_run_is_called_by_the_path_that_was_asked_for(home: Path, monkeypatch) -> None:
+    monkeypatch.chdir(home.parent.parent)
+    given = Path(home.parent.name)
+    for asked in (given, given / home.name):
+        (run,) = read_runs([asked]).runs
+        assert run.given == given / home.name
+        assert run.folder == home.resolve()
+    monkeypatch.chdir(home)
+    (run,) = read_runs([Path()]).runs
+    assert run.given / "config.toml" == Path("config.toml")
+
+
 def test_a_comparison_names_its_rows(home: Path, tmp_path: Path) -> None:
     (alone,) = read_runs([home]).runs
     named = tmp_path / f"plain-twice_s0_{alone.result['run_id'][:8]}"

@@ -57,7 +57,7 @@ def to_compare(report: "Report") -> str:
     if PLAIN in (main.result["method"], *_baselines(report)):
         return ""
     row = next((row for row, one in LINEUP.items() if plain_values(one) == main.method), None)
-    config = shlex.quote(f"{main.folder.name}/config.toml")
+    config = shlex.quote(str(main.given / "config.toml"))
     return f"reweigh compare {config} --methods {PLAIN}" + (f",{row}" if row else "")
 
 

@@ -30,12 +30,15 @@ class Found:
 
 def read_runs(folders: Sequence[Path]) -> Found:
     """The finished runs in these folders, each a run's own or one that holds several."""
-    homes = {home.resolve(): why for folder in folders for home, why in _homes(folder).items()}
-    read = [_read(home) for home, why in homes.items() if why is None]
+    homes = {
+        home.resolve(): (home, why) for folder in folders for home, why in _homes(folder).items()
+    }
+    read = [_read(home, given) for home, (given, why) in homes.items() if why is None]
     first = {run.result["run_id"]: run for run in reversed(read)}
     runs = [run for run in read if first[run.result["run_id"]] is run]
     _refuse_mixed(runs)
-    missing = [f"{home.name} is missing: {why.rstrip('.')}" for home, why in homes.items() if why]
+    lost = {home.name: why for home, (_, why) in homes.items() if why}
+    missing = [f"{name} is missing: {why.rstrip('.')}" for name, why in lost.items()]
     return Found(_told_apart(runs), (*missing, *_repeats(read, first), *_one_seed(runs)))
 
 
@@ -102,7 +105,7 @@ def _refuse_mixed(runs: Sequence[Run]) -> None:
                 )
 
 
-def _read(home: Path) -> Run:
+def _read(home: Path, given: Path) -> Run:
     result = read_record(home / RESULT)
     return Run(
         folder=home,
@@ -113,6 +116,7 @@ def _read(home: Path) -> Run:
         settings=(home / "config.toml").read_text(encoding="utf-8"),
         command=(home / "command.txt").read_text(encoding="utf-8").strip(),
         ended=str(read_record(home / "status.json").get("time", "")),
+        given=given,
     )
 
 

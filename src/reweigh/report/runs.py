@@ -30,6 +30,8 @@ class Run:
     command: str
     ended: str = ""
     """When, as ISO 8601; empty where nobody says."""
+    given: Path = Path()
+    """Its folder as a user would call it: by the path that was asked for."""
 
     @property
     def seed(self) -> int:
