@@ -13,6 +13,7 @@ from reweigh import Predictor
 from reweigh.config.reading import check
 from reweigh.errors import DivergedError, UsageError
 from reweigh.training import evaluate, run
+from reweigh.training.answers import Answers
 from reweigh.training.pool import Pool
 from reweigh.training.progress import SilentProgress
 from reweigh.training.result import ErrorResult
@@ -39,7 +40,15 @@ def test_a_run_folder_has_everything(tmp_path: Path) -> None:
     found = {file.name for file in (tmp_path / "run").iterdir()}
     assert found == {
         *("config.toml", "command.txt", "env.json", "metrics.jsonl", "status.json", "log.txt"),
-        *("weights", "lock", "samples.npz", "inputs.json", "result.json", "checkpoints"),
+        *(
+            "weights",
+            "lock",
+            "samples.npz",
+            "test.npz",
+            "inputs.json",
+            "result.json",
+            "checkpoints",
+        ),
         *("model.safetensors", "best.safetensors", "teacher.safetensors"),
     }
     config = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
@@ -109,6 +118,21 @@ def test_the_error_of_each_class_is_that_of_the_last_student(tmp_path: Path, mon
     last, best = (per_class(Predictor(tmp_path / "run", last=last)) for last in (True, False))
     assert result.test_error_per_class == pytest.approx(last)
     assert last != best
+
+
+def test_the_answers_to_the_test_samples_are_kept(tmp_path: Path, monkeypatch) -> None:
+    standings = (Standing("error", e, 1 - e, "") for e in (0.1, 0.9, 0.9))
+    monkeypatch.setattr(classification.Classification, "standing", lambda _: next(standings))
+    result = trained(tmp_path / "run", "training.epochs=2")
+    test, kept = problem().test, Answers.of(tmp_path / "run")
+    assert kept is not None
+    assert kept.ids.tolist() == test.ids.tolist()
+    assert kept.labels.tolist() == test.labels.tolist()
+    for last, answers in ((True, kept.last), (False, kept.best_by_trusted)):
+        p = Predictor(tmp_path / "run", last=last).probabilities(test.inputs)
+        assert answers.tolist() == p.argmax(1).tolist()
+    assert result.test_samples == len(test)
+    assert Answers.of(tmp_path) is None
 
 
 def test_a_class_without_test_samples_has_no_error() -> None:

@@ -55,13 +55,17 @@ class Errors:
     of_all: float
     per_class: list[float | None]
     """In the order of the classes; None where a class has no sample."""
+    predicted: Tensor  # (N,)
 
 
 def errors(student: nn.Module, pool: Pool, forward: Forward, num_classes: int) -> Errors:
     """Of all samples and of those of each class, from one look at them."""
-    wrong = predictions(student, pool, forward) != pool.labels  # (N,)
-    of_class = [wrong[pool.labels == k] for k in range(num_classes)]
-    return Errors(_share(wrong), [_share(part) if len(part) else None for part in of_class])
+    predicted = predictions(student, pool, forward)  # (N,)
+    wrong = predicted != pool.labels  # (N,)
+    of_class = [
+        _share(part) if len(part := wrong[pool.labels == k]) else None for k in range(num_classes)
+    ]
+    return Errors(_share(wrong), of_class, predicted)
 
 
 def _share(wrong: Tensor) -> float:

@@ -67,6 +67,8 @@ class ErrorResult(RunResult):
     test_error_per_class: list[float | None] | None = None
     """After the last epoch, in the order of the classes, None for one without test samples. Older
     results have no such list."""
+    test_samples: int | None = None
+    """How many the test errors are shares of; None in older results."""
 
     def scores(self) -> list[tuple[str, str]]:
         """Last and best by trusted."""

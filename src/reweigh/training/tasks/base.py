@@ -143,6 +143,10 @@ class Task(ABC):
         """What the run came to, from the scores of its last and its best student."""
 
     @abstractmethod
+    def keep_answers(self, last: Any, best: Any, folder: Path) -> None:
+        """Write what both students said of each test sample, where one answer is right or wrong."""
+
+    @abstractmethod
     def counts(self) -> dict[str, int]:
         """Samples in each part, by its name."""
 

@@ -17,6 +17,7 @@ from reweigh.methods import Method
 from reweigh.models.build import build
 from reweigh.models.layers import internal_layers
 from reweigh.teachers import Feature, InternalState, LabelFeature, SurfaceFeatures
+from reweigh.training.answers import Answers
 from reweigh.training.evaluate import Errors, Forward, error, errors
 from reweigh.training.images import Normalisation
 from reweigh.training.inputs import Inputs
@@ -38,6 +39,7 @@ class Classification(Task):
         self.config, self.device = config, device
         chosen, inputs = method.problem(problem), Inputs.of(problem)
         self.ids, self.mixed_in = chosen.train.ids, chosen.mixed_in
+        self.test_ids = problem.test.ids
         self._place_pools(problem, chosen, inputs.normalisation)
         batch_size = config.training.batch_size
         self.size = len(self.train)
@@ -146,7 +148,13 @@ class Classification(Task):
             test_error_best_by_trusted=best.of_all,
             trusted_error_last=trusted.value,
             test_error_per_class=last.per_class,
+            test_samples=len(self.test),
         )
+
+    def keep_answers(self, last: Errors, best: Errors, folder: Path) -> None:
+        """test.npz, by which runs on the same test samples are compared sample by sample."""
+        classes = (self.test.labels, last.predicted, best.predicted)
+        Answers(self.test_ids, *(part.cpu().numpy() for part in classes)).save(folder)
 
     def counts(self) -> dict[str, int]:
         """Samples in each part; a stream that repeats trusted ones is told apart from `train`."""

@@ -170,6 +170,9 @@ class Translation(Task):
             signature=last[first].signature,
         )
 
+    def keep_answers(self, last: Scores, best: Scores, folder: Path) -> None:
+        """Nothing: no translation is simply right or wrong."""
+
     def counts(self) -> dict[str, int]:
         """Pairs in each part."""
         tests = {name: len(test) for name, test in self.tests.items()}
