@@ -35,6 +35,20 @@ def test_the_table_has_mean_and_spread(tmp_path: Path) -> None:
     assert cells == ["uniform", "2", "15.00 ± 7.07", "50.00 ± 0.00", "1.00", "–"]
 
 
+def test_what_the_size_of_the_test_set_leaves_open_stands_under_the_table() -> None:
+    def rows(method: str, *errors: float, samples: int | None = 189) -> list[dict]:
+        own = {"method": method, "settings": {"name": method}, "cost": None, "noise_auroc": None}
+        each = {"test_error_best_by_trusted": 0.5, "test_samples": samples}
+        return [own | each | {"seed": s, "test_error_last": e} for s, e in enumerate(errors)]
+
+    words = "a test set of 189 samples leaves ± 3.4 points by its size alone"
+    made = Comparison([*rows("deep", 0.28, 0.29), *rows("uniform", 0.32, 0.34)])
+    assert made.table().caption == words
+    assert words in made.markdown()
+    for silent in (rows("deep", 0.1, 0.4), rows("deep", 0.28, 0.29, samples=None)):
+        assert Comparison(silent).table().caption is None
+
+
 def test_what_the_runs_said_of_their_data_stands_under_the_table(tmp_path: Path) -> None:
     errors = {"test_error_last": 0.1, "test_error_best_by_trusted": 0.5, "noise_auroc": None}
     who = {"method": "uniform", "settings": {"name": "uniform"}, "cost": 1.0, **errors}

@@ -1,15 +1,15 @@
 """The first lines of a report: the answer, what it is of, and how to learn whether it is good."""
 
-import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from reweigh.config.lineup import LINEUP
 from reweigh.config.writing import defining, plain_values
-from reweigh.report.runs import Run
+from reweigh.report.alike import trained_alike
 from reweigh.report.words import counted, shown, unbroken
-from reweigh.training.measures import ERROR
+from reweigh.training.measures import ERROR, Value
 from reweigh.training.tasks.classification import default_model
+from reweigh.training.test_size import by_size, worth_telling
 
 if TYPE_CHECKING:
     from reweigh.report.write import Report
@@ -27,7 +27,7 @@ def headline(report: "Report") -> str:
     text = measure.sentence.format(who=who, how_much=measure.text(rows[own]))
     others = [
         f"{BASELINES[method]} {measure.text(rows[run.row])}"
-        for method, run in _baselines(report).items()
+        for method, run in trained_alike(report, BASELINES).items()
     ]
     first = text[0].upper() + text[1:] + _by_size(report, rows[own])
     return unbroken("; ".join([first, *others]) + ".")
@@ -54,33 +54,19 @@ def about(report: "Report") -> str:
 def to_compare(report: "Report") -> str:
     """The command that sets plain training beside the main run; empty where that is on the page."""
     main = report.main
-    if PLAIN in (main.result["method"], *_baselines(report)):
+    if PLAIN in (main.result["method"], *trained_alike(report, [PLAIN])):
         return ""
     row = next((row for row, one in LINEUP.items() if plain_values(one) == main.method), None)
     config = shlex.quote(str(main.given / "config.toml"))
     return f"reweigh compare {config} --methods {PLAIN}" + (f",{row}" if row else "")
 
 
-def _baselines(report: "Report") -> dict[str, Run]:
-    """A run of each baseline with the main run's student and schedule; if there, of its labels."""
-    main, found = report.main, {}
-    for method in BASELINES.keys() - {main.result["method"]}:
-        alike = [r for r in report.runs if r.result["method"] == method and r.terms == main.terms]
-        if alike:
-            found[method] = min(alike, key=lambda run: _data(run) != _data(main))
-    return {method: found[method] for method in BASELINES if method in found}
-
-
-def _data(run: Run) -> dict[str, Any]:
-    return defining(run.settings).get("data", {})
-
-
-def _by_size(report: "Report", value: tuple[float, float | None]) -> str:
-    """Of one seed: the binomial standard error of a share of so many test samples."""
-    share, size = value[0] / 100, 0 if report.audit is None else report.audit.not_judged["test"]
-    if report.measure is not ERROR or value[1] is not None or not size or share in (0, 1):
+def _by_size(report: "Report", value: Value) -> str:
+    """The standard error that the size of the test set implies, which no spread over seeds covers."""
+    if report.measure is not ERROR or report.audit is None:
         return ""
-    return f" (± {100 * math.sqrt(share * (1 - share) / size):.1f} by the size of the test set)"
+    points = 100 * by_size(value[0] / 100, report.audit.not_judged["test"])
+    return f" (± {points:.1f} by the size of the test set)" if worth_telling(points, value) else ""
 
 
 def _sizes(report: "Report") -> str:

@@ -28,6 +28,7 @@ from reweigh.report.runs import Run, counterpart, foremost, table, test_sets
 from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.suspects import suspects
+from reweigh.report.verdict import verdict
 from reweigh.report.weight_history import weight_history_charts
 from reweigh.report.words import counted, shown
 from reweigh.training.measures import Measure, measure_of
@@ -182,6 +183,7 @@ def _content(report: Report) -> dict[str, Any]:
         "signature": main.result.get("signature", ""),
         "beside": "" if report.beside is None else shown(report.beside[0].folder.name),
         "headline": headline(report),
+        "verdict": verdict(report),
         "about": about(report),
         "to_compare": to_compare(report),
         "counted": counted,

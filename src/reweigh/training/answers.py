@@ -31,6 +31,10 @@ class Answers:
         with replacing(folder / FILE) as beside, beside.open("wb") as file:
             np.savez_compressed(file, **vars(self))
 
+    def asked_as(self, other: "Answers") -> bool:
+        """Whether both are to the same questions."""
+        return np.array_equal(self.ids, other.ids) and np.array_equal(self.labels, other.labels)
+
     @classmethod
     def of(cls, folder: Path) -> "Answers | None":
         """Of a finished run; None where nobody kept them."""

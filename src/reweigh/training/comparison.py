@@ -17,7 +17,8 @@ from rich.table import Table
 from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
-from reweigh.training.measures import spread
+from reweigh.training.measures import over_seeds, spread
+from reweigh.training.test_size import by_size, worth_telling
 from reweigh.training.written_tables import latex, markdown
 
 ON_TRUSTED = "trained on the trusted samples as well, and their best epoch chosen by them"
@@ -46,7 +47,8 @@ class Comparison:
         """For a terminal: errors in percent or BLEU, cost in units of plain training."""
         what = "BLEU" if _bleu(self.rows) else "test error, %"
         where = f"{self.folder}: {self.terms}" if self.terms else f"{self.folder}"
-        words = (self._caption(), _other_data(self.rows), *_cautions(self.rows))
+        words = (self._caption(), _of_test_size(self.rows), _other_data(self.rows))
+        words = (*words, *_cautions(self.rows))
         caption = "; ".join(word for word in words if word)
         table = Table(title=escape(f"{what} ({where})"), caption=escape(caption) or None)
         for name in self._heads():
@@ -71,16 +73,14 @@ class Comparison:
     def _below(self) -> list[str]:
         """What a reader must know of the figures."""
         missing = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
-        words = [self._caption(), missing and f"Missing: {missing}", _other_data(self.rows)]
-        return [word for word in [*words, *_cautions(self.rows)] if word]
+        words = [self._caption(), missing and f"Missing: {missing}", _of_test_size(self.rows)]
+        return [word for word in [*words, _other_data(self.rows), *_cautions(self.rows)] if word]
 
     def _heads(self) -> list[str]:
         return [name for name, _ in self._columns()]
 
     def _lines(self) -> list[tuple[str, ...]]:
-        methods = dict.fromkeys(row["method"] for row in self.rows)
-        by_method = [[row for row in self.rows if row["method"] == m] for m in methods]
-        return [tuple(cell(rows) for _, cell in self._columns()) for rows in by_method]
+        return [tuple(cell(rows) for _, cell in self._columns()) for rows in _by_method(self.rows)]
 
     def _columns(self) -> list[Column]:
         scores = _bleu_columns(self.rows) if _bleu(self.rows) else ERRORS
@@ -107,6 +107,23 @@ def _cautions(rows: Sequence[Row]) -> list[str]:
     """What every run said of the data, once."""
     said = dict.fromkeys(word for row in rows for word in row.get("cautions", ()))
     return [f"Caution: {word}" for word in said]
+
+
+def _of_test_size(rows: Sequence[Row]) -> str:
+    """What no spread over seeds covers, of the row where it is most; empty where nobody kept the size."""
+    size = {row.get("test_samples") for row in rows}
+    if len(size) != 1 or not (samples := size.pop()):
+        return ""
+    values = [over_seeds([100 * r["test_error_last"] for r in one]) for one in _by_method(rows)]
+    points = [100 * by_size(mean / 100, samples) for mean, _ in values]
+    if not any(map(worth_telling, points, values)):
+        return ""
+    return f"a test set of {samples:,} samples leaves ± {max(points):.1f} points by its size alone"
+
+
+def _by_method(rows: Sequence[Row]) -> list[list[Row]]:
+    methods = dict.fromkeys(row["method"] for row in rows)
+    return [[row for row in rows if row["method"] == method] for method in methods]
 
 
 def _other_data(rows: Sequence[Row]) -> str:
