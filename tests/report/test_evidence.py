@@ -6,6 +6,8 @@ from tests.report.made_up import report, table
 from tests.training.small import settings
 
 from reweigh.audit.run import audit_run
+from reweigh.data.columns import Columns
+from reweigh.data.dialect import Dialect
 from reweigh.report.evidence import AT_ONCE, MOST_COLUMNS, Texts, evidence, texts_of
 from reweigh.report.suspects import suspects
 from reweigh.report.write import read_report, render
@@ -60,6 +62,17 @@ def test_the_most_telling_columns_are_shown_and_the_others_follow() -> None:
     assert sorted(cell.column for cell in shown.columns + shown.more) == list(range(13))
     shown = evidence(audit, wide(MOST_COLUMNS + 7), 0)
     assert shown.left_out == 7
+
+
+def test_numbers_with_decimal_commas_tell_as_numbers() -> None:
+    labels, rng = np.arange(300) % 2, np.random.default_rng(0)
+    values = {"noise": rng.normal(size=300), "size": labels + np.arange(300) / 7e3}
+    cells = {
+        name: np.array([f"{x:.4f}".replace(".", ",") for x in v]) for name, v in values.items()
+    }
+    columns = Columns(cells, Path("t.csv"), Dialect(";"))
+    first = next(Texts(columns, ("noise", "size"), np.arange(300), labels, 2).row(0, 0, 1))
+    assert (first.name, first.text) == ("size", "0,0000")
 
 
 def test_rows_of_scikit_learn_are_shown_as_it_has_them(tmp_path: Path) -> None:

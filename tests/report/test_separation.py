@@ -35,3 +35,9 @@ def test_constants_gaps_and_classes_without_rows() -> None:
 def test_prose_and_keys_tell_no_class() -> None:
     keys = np.array([f"key {k}" for k in range(600)], object)
     assert separation(keys, LABELS, 3)(0, 1) == 0
+
+
+def test_decimal_commas_are_numbers_where_the_table_has_such() -> None:
+    cells = np.array([f"{x:.3f}".replace(".", ",") for x in LABELS + np.arange(600) / 7e3])
+    assert separation(cells, LABELS, 3, decimal_commas=True)(0, 1) == pytest.approx(1, abs=0.01)
+    assert separation(cells, LABELS, 3)(0, 1) == 0

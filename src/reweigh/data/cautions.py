@@ -1,11 +1,13 @@
 """What somebody should know before believing a figure: labels that nobody vouches for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from reweigh.data.catalogue import names
 from reweigh.data.classes import value_of
+from reweigh.data.columns import Columns
 from reweigh.data.samples import Samples, Source
 
 MANY = 0.01
@@ -22,8 +24,12 @@ def cautions(
     trusted_given: bool,
     planted: bool,
     copies: Samples,
+    files: Sequence[Path],
 ) -> tuple[str, ...]:
-    """Sentences, of which most data needs none; `copies` of trusted samples are not trained on."""
+    """Sentences, of which most data needs none.
+
+    `copies` of trusted samples are not trained on; `files` are those of labels and of samples.
+    """
     own = data not in names() and not planted
     return (
         *(_trusted_by_nobody(trusted) if own and not trusted_given else ()),
@@ -31,6 +37,7 @@ def cautions(
         *_thin_classes(trusted, source.class_names),
         *_left_out(copies, trusted, source),
         *_half_numbers(source),
+        *_written(source, files),
     )
 
 
@@ -74,6 +81,12 @@ def _half_numbers(source: Source) -> Iterator[str]:
                 f"column {column.name!r} is taken as {len(column.categories)} categories because of texts "
                 f"such as {texts[0]!r}: where it is meant as a number, leave such cells empty"
             )
+
+
+def _written(source: Source, files: Sequence[Path]) -> Iterator[str]:
+    """How files were read that are no plain CSV."""
+    tables = (Columns.read(path).remark() for path in files if path.suffix.lower() == ".csv")
+    yield from filter(None, (source.remark, *tables))
 
 
 def _thin_classes(trusted: Samples, class_names: tuple[str, ...]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """A table as named columns, each as texts or as numbers."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reweigh.data.dialect import Dialect
 from reweigh.data.table_reading import read_cells
 from reweigh.errors import DataError
 
@@ -15,6 +17,8 @@ ID = "id"
 GAPS = ("na", "n/a", "null", "none", "?", "-")
 """What stands for an empty cell where all others are numbers."""
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+_WITH_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*)(,\d+)?([eE][+-]?\d+)?", re.ASCII)
+"""1.234,50 as a number; the comma may be missing."""
 
 
 def repeated(texts: NDArray[np.str_]) -> str | None:
@@ -29,6 +33,8 @@ class Columns:
 
     values: dict[str, NDArray[Any]]
     origin: Path
+    dialect: Dialect = field(default_factory=Dialect)
+    """How the file was written."""
     _read_as_numbers: dict[str, NDArray[np.float64] | None] = field(
         default_factory=dict, repr=False
     )
@@ -36,7 +42,8 @@ class Columns:
     @staticmethod
     def read(path: Path) -> "Columns":
         """The columns of a `.csv` or `.parquet` file."""
-        return Columns(read_cells(path), path)
+        cells, dialect = read_cells(path)
+        return Columns(cells, path, dialect)
 
     @property
     def names(self) -> list[str]:
@@ -65,8 +72,18 @@ class Columns:
         several times a column, and read once.
         """
         if name not in self._read_as_numbers:
-            self._read_as_numbers[name] = self._finite(name, as_numbers(self.values[name]))
+            found = as_numbers(self.values[name], self.dialect.decimal_commas)
+            self._read_as_numbers[name] = self._finite(name, found)
         return self._read_as_numbers[name]
+
+    def remark(self, features: Iterable[str] = ()) -> str | None:
+        """How the file was written, where that is worth a word."""
+        return self.dialect.remark(self.origin, list(filter(self._has_decimal_commas, features)))
+
+    def _has_decimal_commas(self, name: str) -> bool:
+        if not self.dialect.decimal_commas or self.numbers(name) is None:
+            return False
+        return bool((np.char.find(self.texts(name), ",") >= 0).any())
 
     def _finite(self, name: str, numbers: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         if numbers is None:
@@ -80,8 +97,11 @@ class Columns:
         return numbers
 
 
-def as_numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Cells (n,) as numbers, NaN where one is empty, or None if any is something else."""
+def as_numbers(cells: NDArray[Any], decimal_commas: bool = False) -> NDArray[np.float64] | None:
+    """Cells (n,) as numbers, NaN where one is empty, or None if any is something else.
+
+    With `decimal_commas`, 1.234,50 is a number in a column that has nothing but such.
+    """
     if cells.dtype.kind == "O":  # one is too long for a number, see `table_reading`
         return None
     if cells.dtype.kind in "Mm":
@@ -95,12 +115,13 @@ def as_numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
     found = np.full(len(texts), np.nan)
     if not full.any():
         return found
-    for read in (_plain_numbers, _truths, _dates):
+    some_numbers = _either_numbers if decimal_commas else _plain_numbers
+    for read in (some_numbers, _truths, _dates):
         if (some := read(texts[full])) is not None:
             found[full] = some
             return found
     known = full & ~np.isin(np.char.lower(texts), GAPS)
-    if known.any() and (some := _plain_numbers(texts[known])) is not None:
+    if known.any() and (some := some_numbers(texts[known])) is not None:
         found[known] = some
         return found
     return None
@@ -111,6 +132,17 @@ def _plain_numbers(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:
         return texts.astype(np.float64)
     except ValueError:
         return None
+
+
+def _either_numbers(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:
+    plain = _plain_numbers(texts)
+    return _numbers_with_commas(texts.tolist()) if plain is None else plain
+
+
+def _numbers_with_commas(texts: list[str]) -> NDArray[np.float64] | None:
+    if not all(map(_WITH_COMMA.fullmatch, texts)) or not any("," in text for text in texts):
+        return None
+    return _plain_numbers(np.array([t.replace(".", "").replace(",", ".") for t in texts]))
 
 
 def _truths(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from reweigh.data.classes import encode
 from reweigh.data.columns import Columns, repeated
+from reweigh.data.dialect import encoding_of
 from reweigh.data.samples import Indices, Labels, Samples
 from reweigh.data.table_file import plain
 from reweigh.errors import DataError, UsageError
@@ -101,7 +102,7 @@ def _plain_texts(path: Path) -> NDArray[np.str_]:
             with path.open("rb") as file:
                 return read_array(file, allow_pickle=False).reshape(-1).astype(np.str_)
         if path.suffix.lower() == ".txt":
-            lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
+            lines = path.read_text(encoding=encoding_of(path)).rstrip().split("\n")
             if lines == [""]:
                 raise DataError(f"{path} is empty; expected one line a sample.")
             return np.char.strip(np.asarray(lines))

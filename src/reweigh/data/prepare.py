@@ -99,7 +99,7 @@ def prepare(spec: DataSpec) -> Problem:
     words = cautions(
         spec.data, source, trusted, planted=spec.noise != "none",
         trusted_given=bool(source.trusted or spec.trusted or spec.trusted_per_class),
-        copies=copies,
+        copies=copies, files=[*filter(None, (spec.labels, spec.trusted, spec.drop))],
     )  # fmt: skip
     return Problem(
         train, trusted, test, source.class_names, source.kind, true_labels, record, words,

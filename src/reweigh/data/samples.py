@@ -86,6 +86,8 @@ class Source:
     trusted: Samples | None = None
     encoding: Encoding | None = None
     """Of a table: how its columns became numbers."""
+    remark: str | None = None
+    """How a file was written, where it was found out by its text."""
 
     @property
     def counted(self) -> Samples:

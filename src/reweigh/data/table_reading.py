@@ -5,45 +5,70 @@ texts alone, and the numbers and dates of Parquet keep their types.
 """
 
 import csv
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reweigh.data.dialect import Dialect, candidates
 from reweigh.errors import DataError
 
 _WIDEST = 64
 """Of a cell in an array of one width, which takes 4 bytes a character; no number is longer."""
 
 
-def read_cells(path: Path) -> dict[str, NDArray[Any]]:
-    """The cells of every column, by its name and in the file's order; at least one row."""
-    columns = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
+def read_cells(path: Path) -> tuple[dict[str, NDArray[Any]], Dialect]:
+    """The cells of every column, by its name and in the file's order; at least one row.
+
+    With them, how a CSV file was written.
+    """
+    if path.suffix.lower() == ".parquet":
+        columns, dialect = _read_parquet(path), Dialect()
+    else:
+        columns, dialect = _read_csv(path)
     if not columns or not len(next(iter(columns.values()))):
         raise DataError(f"{path} has no rows.")
-    return columns
+    return columns, dialect
 
 
-def _read_csv(path: Path) -> dict[str, NDArray[Any]]:
+def _read_csv(path: Path) -> tuple[dict[str, NDArray[Any]], Dialect]:
+    rows, dialect = _read_rows(path)
+    header, body = ([name.strip() for name in rows[0]], rows[1:]) if rows else ([], [])
+    _check_header(path, header)
+    for number, row in enumerate(body, start=1):
+        if len(row) != len(header):
+            by = "" if dialect.separator == "," else f" (separated by {dialect.separator!r})"
+            raise DataError(
+                f"{path}: data row {number} has {len(row)} cells, the header has {len(header)}{by}."
+            )
+    columns = {name: _texts([row[i].strip() for row in body]) for i, name in enumerate(header)}
+    return columns, dialect
+
+
+def _read_rows(path: Path) -> tuple[list[list[str]], Dialect]:
+    """The rows under the first dialect that makes them all as long as the header, else under the first."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
+        likely = candidates(path)
+        for dialect in likely:
+            with suppress(csv.Error):  # quotes that make sense with another mark only
+                rows = list(dialect.rows(path))
+                if all(len(row) == len(rows[0]) for row in rows):
+                    return rows, dialect
+        return list(likely[0].rows(path)), likely[0]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise DataError(f"{path} cannot be read as CSV ({problem}).") from None
-    header, body = ([name.strip() for name in rows[0]], rows[1:]) if rows else ([], [])
-    if len(header) == 1 and (found := next((c for c in ";\t|" if c in header[0]), None)):
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    if len(header) == 1 and "|" in header[0]:
         raise DataError(
-            f"{path} looks separated by {found!r}: its header is {header[0]!r}; save it with commas."
+            f"{path} looks separated by '|': its header is {header[0]!r}; save it with commas, "
+            "semicolons or tabs."
         )
     if len(set(header)) != len(header):
         raise DataError(f"{path} has two columns of one name in its header: {', '.join(header)}.")
-    for number, row in enumerate(body, start=1):
-        if len(row) != len(header):
-            raise DataError(
-                f"{path}: data row {number} has {len(row)} cells, the header has {len(header)}."
-            )
-    return {name: _texts([row[i].strip() for row in body]) for i, name in enumerate(header)}
 
 
 def _texts(cells: list[str]) -> NDArray[Any]:

@@ -70,8 +70,9 @@ class Texts:
 
     @cached_property
     def _separations(self) -> list[Apart]:
-        values = self.table.values
-        return [separation(values[n][self.rows], self.labels, self.classes) for n in self.names]
+        values, commas = self.table.values, self.table.dialect.decimal_commas
+        cells = (values[name][self.rows] for name in self.names)
+        return [separation(column, self.labels, self.classes, commas) for column in cells]
 
 
 def texts_of(run: Path, audit: Audit) -> Texts | None:

@@ -21,9 +21,11 @@ MOST_TEXTS = 100
 """More different texts are prose or keys: their shares say nothing of a class."""
 
 
-def separation(cells: NDArray[Any], labels: NDArray[np.int64], classes: int) -> Apart:
+def separation(
+    cells: NDArray[Any], labels: NDArray[np.int64], classes: int, decimal_commas: bool = False
+) -> Apart:
     """How far cells (n,) set so many classes apart, by the label (n,) of each."""
-    numbers = as_numbers(cells)
+    numbers = as_numbers(cells, decimal_commas)
     if numbers is None:
         return _of_texts(cells.tolist(), labels, classes)
     known = np.isfinite(numbers)

@@ -60,13 +60,6 @@ def test_blanks_around_names_and_cells_and_trusted_as_pandas_writes_it(tmp_path)
     np.testing.assert_array_equal(odd.train.inputs, tidy.train.inputs)
 
 
-@pytest.mark.parametrize("mark", [";", "\t"])
-def test_another_separator_is_named(mark, tmp_path):
-    path = write(tmp_path, f"age{mark}label", [["1;2"]])
-    with pytest.raises(DataError, match=f"looks separated by {mark!r}".replace("\\", r"\\")):
-        load(path)
-
-
 def test_a_constant_column_is_zero_not_nan(tmp_path):
     source = load(write(tmp_path, "c,age,label", [[5, *row[::2]] for row in people()]))
     assert (source.train.inputs[:, 0] == 0).all()

@@ -8,6 +8,7 @@ All images are held in memory as bytes. They must be of one size unless `image_s
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ def read_listing(columns: Columns, label_column: str, path: Path, image_size: in
     class_names = class_names_of(texts)
     images = read_images([path.parent / name for name in names.tolist()], image_size)
     whole = numbered(images, encode(texts, class_names, str(path)), names)
-    return parts_of(columns, whole, class_names, "image")
+    return replace(parts_of(columns, whole, class_names, "image"), remark=columns.remark())
 
 
 def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | None) -> Samples:

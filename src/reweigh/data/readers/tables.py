@@ -69,6 +69,7 @@ def source_of(
         test=replace(parts.test, inputs=inputs[parts.test.ids]),
         trusted=parts.trusted and replace(parts.trusted, inputs=inputs[parts.trusted.ids]),
         encoding=encoding,
+        remark=columns.remark(features),
     )
 
 

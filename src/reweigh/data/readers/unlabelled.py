@@ -4,7 +4,7 @@ A folder of images (sub-folders and all), one image, a table, a table whose colu
 images, or an `.npz` file with an array `x`. Labels that happen to be there are not looked at.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +82,15 @@ class Reader:
             if "path" not in columns.names:
                 raise DataError(f"{path} has no column 'path' that names image files.")
             names = columns.texts("path").tolist()
-            return self._images([path.parent / name for name in names], names, path)
+            found = self._images([path.parent / name for name in names], names, path)
+            return replace(found, cautions=tuple(filter(None, [columns.remark()])))
         if self.encoding is None:
             raise DataError(
                 f"The student learned from arrays, not from a table; give an .npz, not {path}."
             )
-        inputs, cautions = self.encoding(columns), tuple(self.encoding.cautions(columns))
+        inputs = self.encoding(columns)
+        remark = columns.remark(column.name for column in self.encoding.columns)
+        cautions = (*filter(None, [remark]), *self.encoding.cautions(columns))
         if ID not in columns.names:
             return _numbered(inputs, cautions)
         return Unlabelled(inputs, columns.texts(ID), cautions)
