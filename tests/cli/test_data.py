@@ -26,6 +26,20 @@ def test_what_a_run_would_see_is_shown() -> None:
     assert record["counts"]["trusted"] == 50
 
 
+def test_a_line_a_column_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"{i % 7},{'red' if i % 2 else '[blue]'},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["a size,colour,label", *rows]))
+    shown = data("show", str(tmp_path / "t.csv"))
+    assert "\n  a size  number\n  colour  2 categories: '[blue]', 'red'\n  label   label\n" in shown
+    columns = json.loads(data("show", str(tmp_path / "t.csv"), "--json"))["columns"]
+    assert [column["read_as"] for column in columns] == ["number", "categories", "label"]
+    assert columns[1]["categories"] == ["[blue]", "red"]
+    monkeypatch.setattr("reweigh.cli.data._MOST_COLUMNS", 1)
+    assert "number\n  … and 2 more columns (--json has all)\n" in data(
+        "show", str(tmp_path / "t.csv")
+    )
+
+
 def test_what_cannot_be_fetched_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing to get"):
         data("get", "digits")

@@ -60,6 +60,29 @@ def test_a_column_of_numbers_with_gaps_or_almost_of_numbers(tmp_path: Path) -> N
     )
 
 
+def test_texts_that_people_take_for_numbers_or_dates(tmp_path: Path) -> None:
+    rows = [
+        f'"{1 + i % 9},{100 + i % 9}.50",{i % 9}%,{1 + i % 9}.3.2023,{i % 9},{"ab"[i % 2]},{"abc"[i % 3]}'
+        for i in range(90)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["price,share,day,size,kind,label", *rows]))
+    words = prepare(DataSpec(data=str(tmp_path / "t.csv"), trusted_per_class=6)).cautions
+    told = [word for word in words if "categories because of" in word]
+    assert len(told) == 3
+    assert "'price' is taken as 9 categories because of texts such as '1,100.50'" in told[0]
+    assert "where it is meant as a number, write 1234.5" in told[1]
+    assert "'1.3.2023': where it is meant as a date, write 2023-03-17" in told[2]
+
+
+def test_keys_among_the_features_are_told_with_the_whole_flag(tmp_path: Path) -> None:
+    rows = [f"{i},{1000 - i},{i % 50},{i / 7},n{i},{'abc'[i % 3]}" for i in range(90)]
+    (tmp_path / "t.csv").write_text("\n".join(["key,my nr,age,x,name,label", *rows]))
+    spec = DataSpec(data=str(tmp_path / "t.csv"), trusted_per_class=6, ignore=("name",))
+    (word,) = [word for word in prepare(spec).cautions if "of its own" in word]
+    assert "in 'key', 'my nr': where" in word
+    assert word.endswith("(--set 'data.ignore=name,key,my nr')")
+
+
 def test_few_trusted_samples_of_a_class_are_counted(arrays: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n".join(str(3 * i) for i in range(8)))
     (word,) = prepare(DataSpec(data=str(arrays), trusted=tmp_path / "t.txt")).cautions

@@ -23,7 +23,7 @@ def test_separators_and_encodings_are_found_out_and_told(tmp_path, mark, encodin
     columns = read(tmp_path, "\r\n".join(ROWS).replace(",", mark), encoding)
     assert columns.numbers("Größe").tolist() == [47, 30]
     assert columns.texts("Stadt").tolist() == ["Köln", "Zürich"]
-    told = columns.remark(columns.names) or ""
+    told = "".join(columns.remarks(columns.names))
     assert (f"as separated by {mark!r}" in told) == (mark != ",")
     assert (f"in {encoding}" in told) == (encoding in ("utf-16", "cp1252"))
 
@@ -51,8 +51,16 @@ def test_decimal_commas_of_a_whole_column(tmp_path):
     for mixed in "cef":  # 2.5 is no number beside decimal commas: the point groups thousands
         assert columns.numbers(mixed) is None
     told = "t.csv is read as separated by ';' with decimal commas ('a', 'b')"
-    assert columns.remark(columns.names) == told
+    assert columns.remarks(columns.names) == (told,)
     assert read(tmp_path, 'a,b\n"1,5",x\n').numbers("a") is None
+
+
+def test_points_that_may_group_thousands_are_told_not_guessed(tmp_path):
+    columns = read(tmp_path, "a;b;c\n999;0.999;1,5\n1.234;1.234;1.234\n")
+    np.testing.assert_array_equal(columns.numbers("a"), [999, 1.234])
+    (_, word) = columns.remarks(columns.names)
+    assert word.startswith("column 'a' has numbers such as '1.234', read with a decimal point")
+    assert read(tmp_path, "a,b\n999,x\n1.234,y\n").remarks("ab") == ()
 
 
 def test_the_same_samples_whatever_the_country(tmp_path):

@@ -1,15 +1,22 @@
 """`reweigh data`: which data sets there are, fetching them, and looking at what a run would see."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
 from reweigh.cli.verbs import Verbs
+
+if TYPE_CHECKING:
+    from reweigh.data.readings import Reading
+
+_MOST_COLUMNS = 100
+"""That are shown a line each. Our choice."""
 
 data = Verbs(no_args_is_help=True, help="List, fetch and look at data sets.")
 
@@ -94,6 +101,8 @@ def show(
 ) -> None:
     """Show what a run would see: counts per class or of pairs, with noise planted.
 
+    Of a table also how each column is read: as a number, a date, categories, …
+
     [bold]Examples[/bold]
 
     reweigh data show mnist5k --noise flip:0.4
@@ -113,14 +122,28 @@ def show(
     given = options.settings(data=name, data_dir=data_dir, noise=noise, seed=seed, task=task)
     problem = prepared(read_config(None, given, sets or ()))
     if as_json:
-        screen.show_json(problem.record | {"cautions": list(problem.cautions)})
+        shown = problem.record | {"cautions": list(problem.cautions)}
+        if isinstance(problem, Problem):
+            shown["columns"] = [asdict(reading) for reading in problem.readings]
+        screen.show_json(shown)
         return
     if isinstance(problem, Problem):
         screen.show(_table(problem.record, problem.class_names))
+        for line in _lines(problem.readings):
+            screen.show(line)
     else:
         screen.show(_text_table(problem.record))
     for word in problem.cautions:
         screen.say(f"Caution: {word}.")
+
+
+def _lines(readings: "Sequence[Reading]") -> Iterator[str]:
+    """How each column of a table is read."""
+    width = max((len(reading.name) for reading in readings[:_MOST_COLUMNS]), default=0)
+    for reading in readings[:_MOST_COLUMNS]:
+        yield f"  {reading.name:{width}}  {reading}"
+    if len(readings) > _MOST_COLUMNS:
+        yield f"  … and {len(readings) - _MOST_COLUMNS} more columns (--json has all)"
 
 
 def _text_table(record: dict[str, Any]) -> Any:

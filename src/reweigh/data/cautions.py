@@ -8,6 +8,9 @@ import numpy as np
 from reweigh.data.catalogue import names
 from reweigh.data.classes import value_of
 from reweigh.data.columns import Columns
+from reweigh.data.first_few import first_few
+from reweigh.data.ignoring import ignoring
+from reweigh.data.lookalikes import WAYS_OUT, likeness
 from reweigh.data.samples import Samples, Source
 
 MANY = 0.01
@@ -36,7 +39,8 @@ def cautions(
         *(_test_in_doubt() if own and source.split == "ours" else ()),
         *_thin_classes(trusted, source.class_names),
         *_left_out(copies, trusted, source),
-        *_half_numbers(source),
+        *_no_numbers(source),
+        *_keys(source),
         *_written(source, files),
     )
 
@@ -72,28 +76,42 @@ def _left_out(copies: Samples, trusted: Samples, source: Source) -> Iterator[str
     yield told
 
 
-def _half_numbers(source: Source) -> Iterator[str]:
-    """Columns of a table that look like numbers and were not read as such."""
+def _no_numbers(source: Source) -> Iterator[str]:
+    """Columns of a table that look like numbers or dates and were not read as such."""
     for column in source.encoding.columns if source.encoding else ():
-        texts = [text for text in column.categories or () if value_of(text) is None]
-        if column.categories and 0 < len(texts) < len(column.categories) / 2:
+        full = [text for text in column.categories or () if text]
+        odd = [text for text in full if value_of(text) is None]
+        if odd and sum(likeness(text) is not None for text in full) > len(full) / 2:
+            example = next(filter(likeness, odd), odd[0])
+            kind = likeness(example)
             yield (
-                f"column {column.name!r} is taken as {len(column.categories)} categories because of texts "
-                f"such as {texts[0]!r}: where it is meant as a number, leave such cells empty"
+                f"column {column.name!r} is taken as {len(column.categories or ())} categories because of "
+                f"texts such as {example!r}: where it is meant as a {kind or 'number'}, {WAYS_OUT[kind]}"
             )
+
+
+def _keys(source: Source) -> Iterator[str]:
+    """Columns of a table that tell rows apart and nothing else; one sentence for all."""
+    keys = [reading.name for reading in source.readings if reading.key]
+    if keys:
+        ignored = [reading.name for reading in source.readings if reading.read_as == "ignored"]
+        yield (
+            f"every row has a whole number of its own in {first_few([*map(repr, keys)], 'columns')}: where "
+            f"that is a key, which teaches nothing, leave it out ({ignoring([*ignored, *keys])})"
+        )
 
 
 def _written(source: Source, files: Sequence[Path]) -> Iterator[str]:
     """How files were read that are no plain CSV."""
-    tables = (Columns.read(path).remark() for path in files if path.suffix.lower() == ".csv")
-    yield from filter(None, (source.remark, *tables))
+    yield from source.remarks
+    for path in files:
+        yield from Columns.read(path).remarks() if path.suffix.lower() == ".csv" else ()
 
 
 def _thin_classes(trusted: Samples, class_names: tuple[str, ...]) -> Iterator[str]:
     counts = np.bincount(trusted.labels, minlength=len(class_names))
     thin = [f"{counts[k]} of {class_names[k]!r}" for k in np.flatnonzero(counts < FEW)]
     if thin:
-        shown = ", ".join(thin[:5]) + (
-            f" and {len(thin) - 5} more classes" if len(thin) > 5 else ""
+        yield (
+            f"the trusted set has only {first_few(thin, 'classes')}: it says little of these classes"
         )
-        yield f"the trusted set has only {shown}: it says little of these classes"

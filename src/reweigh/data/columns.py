@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,15 @@ from reweigh.data.dialect import Dialect
 from reweigh.data.table_reading import read_cells
 from reweigh.errors import DataError
 
+Kind: TypeAlias = Literal["number", "date", "true or false"]
+"""What numbers were written as."""
 ID = "id"
 GAPS = ("na", "n/a", "null", "none", "?", "-")
 """What stands for an empty cell where all others are numbers."""
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _WITH_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*)(,\d+)?([eE][+-]?\d+)?", re.ASCII)
 """1.234,50 as a number; the comma may be missing."""
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 
 
 def repeated(texts: NDArray[np.str_]) -> str | None:
@@ -76,14 +79,25 @@ class Columns:
             self._read_as_numbers[name] = self._finite(name, found)
         return self._read_as_numbers[name]
 
-    def remark(self, features: Iterable[str] = ()) -> str | None:
-        """How the file was written, where that is worth a word."""
-        return self.dialect.remark(self.origin, list(filter(self._has_decimal_commas, features)))
+    def kind(self, name: str) -> Kind:
+        """What a column of numbers was written as."""
+        cells = self.values[name]
+        if cells.dtype.kind in "Mb":
+            return "date" if cells.dtype.kind == "M" else "true or false"
+        first = next((text for text in self.texts(name).tolist() if text), "")
+        if _ISO.fullmatch(first):
+            return "date"
+        return "true or false" if first.lower() in ("true", "false") else "number"
 
-    def _has_decimal_commas(self, name: str) -> bool:
-        if not self.dialect.decimal_commas or self.numbers(name) is None:
-            return False
-        return bool((np.char.find(self.texts(name), ",") >= 0).any())
+    def remarks(self, features: Iterable[str] = ()) -> tuple[str, ...]:
+        """How the file was written, where that is worth a word."""
+        names = [name for name in features if self.dialect.decimal_commas]
+        found = {
+            name: self.texts(name).tolist() for name in names if self.numbers(name) is not None
+        }
+        commas = [name for name, texts in found.items() if any("," in text for text in texts)]
+        grouped = (_perhaps_grouped(name, texts) for name, texts in found.items())
+        return tuple(filter(None, (self.dialect.remark(self.origin, commas), *grouped)))
 
     def _finite(self, name: str, numbers: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         if numbers is None:
@@ -143,6 +157,21 @@ def _numbers_with_commas(texts: list[str]) -> NDArray[np.float64] | None:
     if not all(map(_WITH_COMMA.fullmatch, texts)) or not any("," in text for text in texts):
         return None
     return _plain_numbers(np.array([t.replace(".", "").replace(",", ".") for t in texts]))
+
+
+def _perhaps_grouped(name: str, texts: list[str]) -> str | None:
+    """Numbers without a comma whose points all stand where those of thousands do: 999 and 1.234."""
+    pointed = [text for text in texts if "." in text]
+    if (
+        not pointed
+        or any("," in text for text in texts)
+        or not all(map(_GROUPED.fullmatch, pointed))
+    ):
+        return None
+    return (
+        f"column {name!r} has numbers such as {pointed[0]!r}, read with a decimal point: where the point "
+        f"groups thousands, write {pointed[0].replace('.', '')}"
+    )
 
 
 def _truths(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:

@@ -103,7 +103,7 @@ def prepare(spec: DataSpec) -> Problem:
     )  # fmt: skip
     return Problem(
         train, trusted, test, source.class_names, source.kind, true_labels, record, words,
-        source.encoding,
+        source.encoding, source.readings,
     )  # fmt: skip
 
 

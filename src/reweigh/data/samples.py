@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.encoding import Encoding
+from reweigh.data.readings import Reading
 
 Labels: TypeAlias = NDArray[np.int64]  # (n,), classes 0..K-1
 Indices: TypeAlias = NDArray[np.int64]  # (m,), positions
@@ -86,7 +87,9 @@ class Source:
     trusted: Samples | None = None
     encoding: Encoding | None = None
     """Of a table: how its columns became numbers."""
-    remark: str | None = None
+    readings: tuple[Reading, ...] = ()
+    """Of a table: how each of its columns is read."""
+    remarks: tuple[str, ...] = ()
     """How a file was written, where it was found out by its text."""
 
     @property
@@ -125,6 +128,8 @@ class Problem:
     """What to know before believing a figure (see `cautions`)."""
     encoding: Encoding | None = None
     """Of a table: how its columns became numbers."""
+    readings: tuple[Reading, ...] = ()
+    """Of a table: how each of its columns is read."""
     mixed_in: int = 0
     """How many training samples are trusted ones: the last so many."""
 

@@ -53,7 +53,7 @@ def read_listing(columns: Columns, label_column: str, path: Path, image_size: in
     class_names = class_names_of(texts)
     images = read_images([path.parent / name for name in names.tolist()], image_size)
     whole = numbered(images, encode(texts, class_names, str(path)), names)
-    return replace(parts_of(columns, whole, class_names, "image"), remark=columns.remark())
+    return replace(parts_of(columns, whole, class_names, "image"), remarks=columns.remarks())
 
 
 def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | None) -> Samples:

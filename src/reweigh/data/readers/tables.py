@@ -16,6 +16,7 @@ from reweigh.data.classes import class_names_of, encode
 from reweigh.data.columns import ID, Columns, repeated
 from reweigh.data.encoding import Encoding
 from reweigh.data.readers.images import SUFFIXES, read_listing
+from reweigh.data.readings import readings
 from reweigh.data.roles import ROLES, parts_of
 from reweigh.data.samples import Source, numbered
 from reweigh.errors import DataError
@@ -69,7 +70,8 @@ def source_of(
         test=replace(parts.test, inputs=inputs[parts.test.ids]),
         trusted=parts.trusted and replace(parts.trusted, inputs=inputs[parts.trusted.ids]),
         encoding=encoding,
-        remark=columns.remark(features),
+        readings=readings(columns, encoding, train, label_column),
+        remarks=columns.remarks(features),
     )
 
 

@@ -83,14 +83,14 @@ class Reader:
                 raise DataError(f"{path} has no column 'path' that names image files.")
             names = columns.texts("path").tolist()
             found = self._images([path.parent / name for name in names], names, path)
-            return replace(found, cautions=tuple(filter(None, [columns.remark()])))
+            return replace(found, cautions=columns.remarks())
         if self.encoding is None:
             raise DataError(
                 f"The student learned from arrays, not from a table; give an .npz, not {path}."
             )
         inputs = self.encoding(columns)
-        remark = columns.remark(column.name for column in self.encoding.columns)
-        cautions = (*filter(None, [remark]), *self.encoding.cautions(columns))
+        remarks = columns.remarks(column.name for column in self.encoding.columns)
+        cautions = (*remarks, *self.encoding.cautions(columns))
         if ID not in columns.names:
             return _numbered(inputs, cautions)
         return Unlabelled(inputs, columns.texts(ID), cautions)
