@@ -83,6 +83,17 @@ def test_keys_among_the_features_are_told_with_the_whole_flag(tmp_path: Path) ->
     assert word.endswith("(--set 'data.ignore=name,key,my nr')")
 
 
+def test_labels_that_are_typos_of_others(tmp_path: Path) -> None:
+    odd = ["JA"] * 6 + ["nien"] * 6
+    rows = [f"{i / 7},{label}" for i, label in enumerate(["ja", "nein"] * 200 + odd)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,label", *rows]))
+    words = prepare(DataSpec(data=str(tmp_path / "t.csv"), noise="uniform:0.1")).cautions
+    assert words[0] == (
+        "classes 'JA' and 'ja' differ only in case or blanks; 'nien' (6 samples) resembles 'nein': "
+        "where they are one class, write it in one way in the data"
+    )
+
+
 def test_few_trusted_samples_of_a_class_are_counted(arrays: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n".join(str(3 * i) for i in range(8)))
     (word,) = prepare(DataSpec(data=str(arrays), trusted=tmp_path / "t.txt")).cautions

@@ -12,6 +12,7 @@ from reweigh.data.first_few import first_few
 from reweigh.data.ignoring import ignoring
 from reweigh.data.lookalikes import WAYS_OUT, likeness
 from reweigh.data.samples import Samples, Source
+from reweigh.data.typos import one_class_perhaps
 
 MANY = 0.01
 """Share of the training samples that are worth a word when they are left out. Our choice."""
@@ -37,6 +38,7 @@ def cautions(
     return (
         *(_trusted_by_nobody(trusted) if own and not trusted_given else ()),
         *(_test_in_doubt() if own and source.split == "ours" else ()),
+        *(_one_class_perhaps(source) if data not in names() else ()),
         *_thin_classes(trusted, source.class_names),
         *_left_out(copies, trusted, source),
         *_no_numbers(source),
@@ -106,6 +108,15 @@ def _written(source: Source, files: Sequence[Path]) -> Iterator[str]:
     yield from source.remarks
     for path in files:
         yield from Columns.read(path).remarks() if path.suffix.lower() == ".csv" else ()
+
+
+def _one_class_perhaps(source: Source) -> Iterator[str]:
+    parts = [source.train, source.test, *filter(None, [source.trusted])]
+    labels = np.concatenate([part.labels for part in parts])
+    counts = np.bincount(labels, minlength=len(source.class_names)).tolist()
+    if found := list(one_class_perhaps(source.class_names, counts)):
+        told = "; ".join(found[:5]) + (" …" if len(found) > 5 else "")
+        yield f"classes {told}: where they are one class, write it in one way in the data"
 
 
 def _thin_classes(trusted: Samples, class_names: tuple[str, ...]) -> Iterator[str]:
