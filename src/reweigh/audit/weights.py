@@ -9,8 +9,8 @@ from scipy.stats import rankdata
 
 from reweigh.config import Settings
 from reweigh.config.methods import OwnConfig
-from reweigh.data.readers.arrays import read_npz
 from reweigh.methods import AnyProblem, method_for
+from reweigh.run_files import kept_samples
 from reweigh.training.weight_store import WeightStore
 
 LAST_EPOCHS = 5
@@ -31,7 +31,7 @@ def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[n
     if not isinstance(config.method, OwnConfig):
         size = len(method_for(config.method).problem(problem).train)
         return last_weights(WeightStore(folder / "weights", size), n)
-    kept = read_npz(folder / "samples.npz")
+    kept = kept_samples(folder)
     found = last_weights(WeightStore(folder / "weights", len(kept["ids"])), len(kept["ids"]))
     if found is None:
         return None

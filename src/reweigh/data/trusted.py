@@ -13,8 +13,9 @@ import numpy as np
 from reweigh.data.checks import check_samples
 from reweigh.data.classes import encode
 from reweigh.data.labels import read_ids
+from reweigh.data.npz import read_npz
 from reweigh.data.overlap import drop_copies, refuse_copies
-from reweigh.data.readers.arrays import read_npz, samples_of
+from reweigh.data.readers.arrays import samples_of
 from reweigh.data.samples import Samples, Source, joined
 from reweigh.data.seeds import generator
 from reweigh.data.splits import per_class

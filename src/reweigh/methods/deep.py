@@ -12,6 +12,7 @@ from torch.optim import Optimizer
 
 from reweigh.methods.base import Method, P, Setting
 from reweigh.methods.own import own_teacher
+from reweigh.methods.taking_over import take_over
 from reweigh.methods.trusted_mixed import in_the_stream
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import (
@@ -24,7 +25,6 @@ from reweigh.teachers import (
     PosteriorTeacher,
     Teacher,
 )
-from reweigh.teachers.taking_over import take_over
 
 
 class Deep(Method):

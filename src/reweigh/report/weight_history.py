@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh import signals
-from reweigh.data.readers.arrays import read_npz
 from reweigh.report.charts import Chart, Trace, epoch_axis
 from reweigh.report.colours import colour
 from reweigh.report.runs import Run
 from reweigh.report.words import plain, shown
+from reweigh.run_files import kept_samples
 from reweigh.training.weight_store import WeightStore
 
 MOST = 20_000
@@ -20,7 +20,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 def weight_history(folder: Path) -> tuple[list[int], NDArray[np.float64]]:
     """The epochs in which samples in doubt were weighed, and the quantiles (epochs, 5) of their weights."""
-    trusted = read_npz(folder / "samples.npz")["trusted"]  # (n,)
+    trusted = kept_samples(folder)["trusted"]  # (n,)
     doubtful = np.flatnonzero(~trusted)
     some = doubtful[np.linspace(0, len(doubtful) - 1, min(len(doubtful), MOST)).astype(np.int64)]
     store = WeightStore(folder / "weights", len(trusted))

@@ -6,6 +6,7 @@ from pathlib import Path
 from reweigh.config import TranslationConfig
 from reweigh.decoding.beam import Beam
 from reweigh.errors import UsageError
+from reweigh.run_files import student_file
 from reweigh.text.codec import VOCABULARY, Codec
 from reweigh.text.vocabulary import UNKNOWN
 from reweigh.training.environment import device_after
@@ -35,7 +36,7 @@ class Interpreter:
         self.device = device_after(config.device, device)
         self.codec = Codec.load(folder / VOCABULARY)
         self.student = build_translator(config, len(self.codec.vocabulary)).to(self.device)
-        load_student(self.student, folder / f"{'model' if last else 'best'}.safetensors")
+        load_student(self.student, student_file(folder, last=last))
 
     def unknown_share(self, lines: Sequence[str]) -> float:
         """Share of the pieces of these sentences that training never saw."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from reweigh.config import RunConfig, TrainingConfig
 from reweigh.data.readers.unlabelled import Reader, Unlabelled
 from reweigh.errors import UsageError
+from reweigh.run_files import student_file
 from reweigh.training.environment import device_after
 from reweigh.training.evaluate import probabilities
 from reweigh.training.inputs import Inputs
@@ -48,7 +49,7 @@ class Predictor:
         self.inputs = Inputs.load(folder)
         self.device = device_after(config.device, device)
         self.student = build_classifier(config, self.inputs).to(self.device)
-        load_student(self.student, folder / f"{'model' if last else 'best'}.safetensors")
+        load_student(self.student, student_file(folder, last=last))
         self.student.eval()
         size, encoding = config.data.image_size, self.inputs.encoding
         self._reader = Reader(self.inputs.kind, self.inputs.shape, size, encoding)

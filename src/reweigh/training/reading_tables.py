@@ -13,6 +13,7 @@ from reweigh.config.differences import differences, told_apart
 from reweigh.config.lineup import LINEUP, PRETRAINED
 from reweigh.config.writing import defining, row_in
 from reweigh.errors import UsageError
+from reweigh.run_files import CONFIG, STATUS, is_run
 from reweigh.training.comparison import Comparison, Row, with_cost
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import is_done, read_record
@@ -56,16 +57,16 @@ def read_tables(folder: Path) -> list[Comparison]:
 
 def homes_in(folder: Path) -> list[Path]:
     """The folders in it that are those of runs, however these ended."""
-    return [file.parent for file in sorted(folder.glob("*/status.json"))]
+    return [file.parent for file in sorted(folder.glob(f"*/{STATUS}"))]
 
 
 def why_missing(home: Path) -> str | None:
     """Why the run in a folder has come to nothing; None where it has come to something."""
-    if not (home / "config.toml").is_file():
-        return "no config.toml"
+    if not is_run(home):
+        return f"no {CONFIG}"
     if is_done(home):
         return None
-    status = read_record(home / "status.json")
+    status = read_record(home / STATUS)
     failed = status.get("status") == "failed"
     return str(status.get("reason") or "failed") if failed else "not finished"
 
@@ -76,8 +77,7 @@ def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
 
 
 def _read(home: Path) -> _Run:
-    file = home / "config.toml"
-    settings = defining(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    settings = defining((home / CONFIG).read_text(encoding="utf-8")) if is_run(home) else {}
     return _Run(home, why_missing(home), settings)
 
 
@@ -109,6 +109,6 @@ def _missing(runs: Iterable[_Run]) -> dict[str, str]:
 def _nothing_in(folder: Path) -> str:
     if not folder.exists():
         return f"{folder} does not exist."
-    if (folder / "config.toml").is_file():
+    if is_run(folder):
         return f"{folder} is one run, not a comparison: see {folder / RESULT}, or reweigh report."
     return f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"

@@ -16,6 +16,7 @@ from reweigh.errors import DivergedError, InterruptedRun, UsageError
 from reweigh.methods import AnyProblem, method_for
 from reweigh.own_code import code_of
 from reweigh.replacing import write_atomically
+from reweigh.run_files import CONFIG, TEACHER, is_run, refuse_no_run, student_file
 from reweigh.training.checkpoint import packed
 from reweigh.training.environment import choose_device
 from reweigh.training.generators import seeded
@@ -73,7 +74,7 @@ def begin_or_go_on(
     """Continue the run of these settings in `folder` if there is one, else begin it."""
     with joined(config.device):
         folder = from_first(lambda: folder)
-        if not from_first(lambda: (folder / "config.toml").is_file()):
+        if not from_first(lambda: is_run(folder)):
             return train(config, folder, progress, command)
         if run_id(settings_of(folder)) != run_id(config):
             raise UsageError(f"{folder} holds a run with other settings; choose another --out.")
@@ -82,9 +83,8 @@ def begin_or_go_on(
 
 def settings_of(folder: Path) -> Settings:
     """The settings of the run in `folder`."""
-    if not (folder / "config.toml").is_file():
-        raise UsageError(f"{folder} is not a run folder: it has no config.toml.")
-    return read_config(folder / "config.toml")
+    refuse_no_run(folder)
+    return read_config(folder / CONFIG)
 
 
 def refuse_unfinished(folder: Path) -> None:
@@ -109,7 +109,7 @@ def _way_on(folder: Path) -> Iterator[None]:
     try:
         yield
     except InterruptedRun as stopped:
-        there = (folder / "config.toml").is_file()
+        there = is_run(folder)
         way = f"Continue with: reweigh resume {folder}" if there else "Nothing was written yet."
         raise InterruptedRun(f"{stopped} {way}") from None
 
@@ -195,12 +195,12 @@ def _result(
     store = loop.weights.store if isinstance(loop.weights, SharedWeights) else loop.weights
     loop.end_with_average()
     last = task.score()
-    _save(student.state_dict(), home.path / "model.safetensors")
+    _save(student.state_dict(), student_file(home.path, last=True))
     if shop.reweigher.teacher is not None:
-        _save(shop.reweigher.teacher.state_dict(), home.path / "teacher.safetensors")
+        _save(shop.reweigher.teacher.state_dict(), home.path / TEACHER)
     trusted = task.standing()
     student.load_state_dict(loop.best_state)
-    _save(student.state_dict(), home.path / "best.safetensors")
+    _save(student.state_dict(), student_file(home.path, last=False))
     common = {
         "method": config.method.name,
         "seed": config.seed,

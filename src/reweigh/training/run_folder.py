@@ -41,6 +41,7 @@ from reweigh.errors import (
     UsageError,
 )
 from reweigh.replacing import replacing, write_atomically
+from reweigh.run_files import CONFIG, ENVIRONMENT, STATUS, refuse_no_run
 from reweigh.training.environment import environment
 from reweigh.training.result import RESULT
 
@@ -94,8 +95,7 @@ class RunFolder:
     @classmethod
     def reopen(cls, path: Path) -> Self:
         """Go on writing in the folder of a run that was interrupted."""
-        if not (path / "config.toml").is_file():
-            raise UsageError(f"{path} is not a run folder: it has no config.toml.")
+        refuse_no_run(path)
         run = cls(path)
         _drop_cut_off_line(path / "metrics.jsonl")
         return run
@@ -129,7 +129,7 @@ class RunFolder:
     def status(self, word: Status, reason: str = "") -> None:
         """Say how the run stands, in a file, because launchers hide exit codes."""
         state = {"status": word, "reason": reason, "time": _now()}
-        write_atomically(self.path / "status.json", json.dumps(state, indent=2) + "\n")
+        write_atomically(self.path / STATUS, json.dumps(state, indent=2) + "\n")
 
     def _holds_nothing(self) -> bool:
         metrics = self.path / "metrics.jsonl"
@@ -184,13 +184,13 @@ class RunFolder:
 
 def folder_of(config: Settings, root: Path = Path("runs")) -> Path | None:
     """The newest folder under `root` of a run with these settings, finished or not."""
-    found = sorted(root.glob(f"*_{run_id(config)[:8]}/config.toml"))
+    found = sorted(root.glob(f"*_{run_id(config)[:8]}/{CONFIG}"))
     return found[-1].parent if found else None
 
 
 def read_status(path: Path) -> str | None:
     """The status word of a run folder, or None where there is no run."""
-    file = path / "status.json"
+    file = path / STATUS
     return str(read_record(file).get("status")) if file.is_file() else None
 
 
@@ -229,9 +229,9 @@ def _drop_cut_off_line(file: Path) -> None:
 def _describe(folder: Path, config: Settings, command: Sequence[str]) -> None:
     env = {**environment(), "seed": config.seed, "run_id": run_id(config)}
     env["folder"] = str(Path.cwd())  # what relative paths of the settings mean
-    (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
+    (folder / CONFIG).write_text(to_toml(config), encoding="utf-8")
     (folder / "command.txt").write_text(shlex.join(command) + "\n", encoding="utf-8")
-    (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n", encoding="utf-8")
+    (folder / ENVIRONMENT).write_text(json.dumps(env, indent=2) + "\n", encoding="utf-8")
 
 
 def _locked(path: Path) -> TextIO:

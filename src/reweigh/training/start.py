@@ -8,6 +8,7 @@ from torch import nn
 
 from reweigh.config import Settings
 from reweigh.errors import CheckpointError, UsageError
+from reweigh.run_files import student_file
 
 
 def starting_point(config: Settings, home: Path) -> Path | None:
@@ -21,7 +22,7 @@ def starting_point(config: Settings, home: Path) -> Path | None:
         return None
     for place in (Path(start), home.parent / start):
         if place.is_dir():
-            return place / "best.safetensors"
+            return student_file(place, last=False)
         if place.is_file():
             return place
     raise UsageError(

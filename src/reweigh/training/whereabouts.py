@@ -6,6 +6,7 @@ from typing import TypeVar
 from reweigh.config import Settings
 from reweigh.config.section import Section
 from reweigh.data.catalogue import names, text_names
+from reweigh.run_files import ENVIRONMENT
 from reweigh.training.run_folder import read_record
 
 _PATHS = ("name", "dir", "labels", "trusted", "drop", "vocabulary")
@@ -41,7 +42,7 @@ def with_origins_found(config: S, folder: Path) -> S:
 
 def _beginning(folder: Path) -> Path | None:
     """The folder in which the run's command was typed."""
-    began = read_record(folder / "env.json").get("folder")
+    began = read_record(folder / ENVIRONMENT).get("folder")
     return Path(began) if isinstance(began, str) else None
 
 

@@ -5,8 +5,6 @@
 is, so scale it first. Labels are class numbers from 0, or class names.
 """
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
+from reweigh.data.npz import read_npz
 from reweigh.data.samples import Kind, Samples, Source, numbered
 from reweigh.errors import DataError
 
@@ -33,18 +32,6 @@ def read(path: Path) -> Source:
         split="given",
         trusted=samples_of(arrays, "trusted", class_names, path) if "x_trusted" in arrays else None,
     )
-
-
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array of the file, without pickles."""
-    try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("it is a single array")
-        with file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
-        raise DataError(f"{path} cannot be read as .npz arrays ({problem}).") from None
 
 
 def samples_of(

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from reweigh.data.columns import ID, Columns
 from reweigh.data.encoding import Encoding
-from reweigh.data.readers import arrays
+from reweigh.data.npz import read_npz
+from reweigh.data.readers.arrays import inputs_of
 from reweigh.data.readers.images import SUFFIXES, read_images, visible_images
 from reweigh.data.samples import Kind
 from reweigh.errors import DataError, UsageError
@@ -63,7 +64,7 @@ class Reader:
             )
         if self.kind == "image" and raw.ndim == 3:
             raw = raw[..., None]
-        return arrays.inputs_of(raw, origin)
+        return inputs_of(raw, origin)
 
     def _images(self, files: list[Path], names: list[str], origin: Path) -> Unlabelled:
         if self.kind != "image":
@@ -97,7 +98,7 @@ class Reader:
 
 
 def _array(path: Path) -> NDArray[Any]:
-    found = arrays.read_npz(path)
+    found = read_npz(path)
     for name in ("x", "x_test", *(found if len(found) == 1 else ())):
         if name in found:
             return found[name]

@@ -16,6 +16,7 @@ from reweigh.errors import UsageError
 from reweigh.methods import Method
 from reweigh.models.build import build
 from reweigh.models.layers import internal_layers
+from reweigh.run_files import SAMPLES
 from reweigh.teachers import Feature, InternalState, LabelFeature, SurfaceFeatures
 from reweigh.training.answers import Answers
 from reweigh.training.evaluate import Errors, Forward, error, errors
@@ -68,7 +69,7 @@ class Classification(Task):
         Inputs.of(problem).save(folder)
         true = np.array([]) if chosen.true_labels is None else chosen.true_labels
         np.savez(
-            folder / "samples.npz",
+            folder / SAMPLES,
             ids=chosen.train.ids,
             labels=chosen.train.labels,
             true_labels=true,

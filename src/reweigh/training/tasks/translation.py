@@ -13,6 +13,7 @@ from reweigh.errors import CheckpointError, UsageError
 from reweigh.methods import Method
 from reweigh.models.token_losses import label_smoothed_losses
 from reweigh.models.transformer import PRESETS, Transformer
+from reweigh.run_files import SAMPLES
 from reweigh.teachers import Feature, InternalState
 from reweigh.teachers.features import Progressed
 from reweigh.text.codec import VOCABULARY, Codec
@@ -74,7 +75,7 @@ class Translation(Task):
         problem.codec.save(folder / VOCABULARY)
         changed = np.array([]) if chosen.changed is None else chosen.changed
         np.savez(
-            folder / "samples.npz",
+            folder / SAMPLES,
             ids=chosen.train.ids,
             changed=changed,
             trusted=trusted_ones(len(chosen.train), chosen.mixed_in),

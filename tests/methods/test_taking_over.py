@@ -10,7 +10,7 @@ from torch import nn
 
 import reweigh
 from reweigh.errors import DataError, UsageError
-from reweigh.teachers.taking_over import take_over
+from reweigh.methods.taking_over import take_over
 
 
 def linear(classes: int, width: int = 4) -> reweigh.LinearTeacher:
@@ -65,6 +65,12 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
             take_over(other, run, 3)
     with pytest.raises(UsageError, match=r"has no teacher\.safetensors"):
         take_over(linear(3), tmp_path / "nothing", 3)
+    np.savez(run / "samples.npz", ids=np.arange(3))  # as a run that translates keeps them
+    with pytest.raises(DataError, match="Cannot read the classes"):
+        take_over(linear(3), run, 3)
+    (run / "samples.npz").write_bytes(b"PK no archive")
+    with pytest.raises(DataError, match=r"cannot be read as \.npz arrays"):
+        take_over(linear(3), run, 3)
     (run / "teacher.safetensors").write_bytes(b"no tensors")
     with pytest.raises(DataError, match="Cannot read the teacher"):
         take_over(linear(3), run, 3)

@@ -8,16 +8,14 @@ it started with, zero (our choice, the paper does not say).
 
 from pathlib import Path
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
 from reweigh.errors import DataError, UsageError
+from reweigh.run_files import SAMPLES, TEACHER, kept_samples
 from reweigh.teachers.base import Teacher
-
-WEIGHTS, SAMPLES = "teacher.safetensors", "samples.npz"
 
 
 def take_over(teacher: Teacher, run: Path, classes: int | None = None) -> None:
@@ -25,8 +23,8 @@ def take_over(teacher: Teacher, run: Path, classes: int | None = None) -> None:
 
     `classes` is the number of classes now, for a teacher whose last features are the label's.
     """
-    learned = _read(run / WEIGHTS)
-    more = 0 if classes is None else classes - _classes(run / SAMPLES)
+    learned = _read(run / TEACHER)
+    more = 0 if classes is None else classes - _classes(run)
     with torch.no_grad():
         for name, parameter in teacher.named_parameters():
             parameter.copy_(_fitted(learned.get(name), parameter, more, name, run))
@@ -52,7 +50,7 @@ def _fitted(learned: Tensor | None, wanted: Tensor, more: int, name: str, run: P
 def _read(file: Path) -> dict[str, Tensor]:
     if not file.is_file():
         raise UsageError(
-            f"{file.parent} has no {WEIGHTS}: method.teacher_from names the folder of a finished run "
+            f"{file.parent} has no {TEACHER}: method.teacher_from names the folder of a finished run "
             "whose method has a teacher."
         )
     try:
@@ -61,9 +59,8 @@ def _read(file: Path) -> dict[str, Tensor]:
         raise DataError(f"Cannot read the teacher {file}: {error}.") from None
 
 
-def _classes(file: Path) -> int:
-    try:
-        with np.load(file, allow_pickle=False) as stored:
-            return len(stored["class_names"])
-    except (OSError, KeyError, ValueError) as error:
-        raise DataError(f"Cannot read the classes of {file}: {error}.") from None
+def _classes(run: Path) -> int:
+    kept = kept_samples(run)
+    if "class_names" not in kept:
+        raise DataError(f"Cannot read the classes of {run / SAMPLES}: it names none.")
+    return len(kept["class_names"])

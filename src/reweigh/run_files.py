@@ -1,0 +1,36 @@
+"""The files of a run's folder that more than one part of the package reads or writes, by name."""
+
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from reweigh.data.npz import read_npz
+from reweigh.errors import UsageError
+
+CONFIG = "config.toml"
+ENVIRONMENT = "env.json"
+STATUS = "status.json"
+SAMPLES = "samples.npz"
+TEACHER = "teacher.safetensors"
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a run was begun in this folder."""
+    return (folder / CONFIG).is_file()
+
+
+def refuse_no_run(folder: Path) -> None:
+    """Refuse a folder in which no run was begun."""
+    if not is_run(folder):
+        raise UsageError(f"{folder} is not a run folder: it has no {CONFIG}.")
+
+
+def student_file(folder: Path, *, last: bool) -> Path:
+    """The tensors of the student of the last epoch, or of the one best by the trusted samples."""
+    return folder / ("model.safetensors" if last else "best.safetensors")
+
+
+def kept_samples(folder: Path) -> dict[str, NDArray[Any]]:
+    """What the run keeps of its training samples: `ids`, `trusted` and, by its task, labels or noise."""
+    return read_npz(folder / SAMPLES)
