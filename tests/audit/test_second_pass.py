@@ -65,6 +65,20 @@ def test_rows_that_are_called_by_numbers_of_their_own(tmp_path: Path) -> None:
     np.testing.assert_array_equal(kept, first.samples.ids[~first.is_issue])
 
 
+def test_rows_without_names_in_a_table_with_a_column_of_numbers_from_1(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(120) < 0.3, 1 - np.arange(120) % 2, np.arange(120) % 2)
+    rows = [f"{k + 1},{rng.normal(3 * (k % 2)):.3f},{labels[k]}" for k in range(120)]
+    (tmp_path / "t.csv").write_text("\n".join(["customer,x,label", *rows]))
+    data = (f"data.name={tmp_path / 't.csv'}", "data.noise=none", "data.trusted_per_class=5")
+    run = finished_run(tmp_path / "run", *data, "training.epochs=6", "method.name=uniform")
+    first = audit_run(run)
+    assert 0 < first.is_issue.sum() < len(first.samples)
+    second_pass(run, first, "drop", SilentProgress(), ["reweigh"])
+    kept = audit_run(home_of(run, "drop")).samples.ids
+    np.testing.assert_array_equal(kept, first.samples.ids[~first.is_issue])
+
+
 def test_names_that_a_spreadsheet_would_run_are_written_harmless_and_read_as_they_were(
     tmp_path: Path,
 ) -> None:

@@ -18,11 +18,11 @@ from reweigh.training.run import train
 def flowers(path: Path) -> Path:
     """A table of two kinds told apart by their length; every seventh label is wrong."""
     rng = np.random.default_rng(0)
-    lines = ["colour,length,label"]
+    lines = ["key,colour,length,label"]
     for i in range(140):
         kind = i % 2
         label = ("iris", "rose")[kind if i % 7 else 1 - kind]
-        lines.append(f"<{('blue', 'red')[rng.integers(2)]}>,{kind * 40 + 0.125 * i},{label}")
+        lines.append(f"k{i},<{('blue', 'red')[rng.integers(2)]}>,{kind * 40 + 0.125 * i},{label}")
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -30,7 +30,7 @@ def flowers(path: Path) -> Path:
 def test_suspicious_rows_are_shown_as_they_were_written(tmp_path: Path) -> None:
     file = flowers(tmp_path / "flowers.csv")
     own = [f"data.name={file}", "data.noise=none", "data.train_limit=100", "training.epochs=6"]
-    train(settings(*own), tmp_path / "run", SilentProgress())
+    train(settings(*own, "data.id_column=key"), tmp_path / "run", SilentProgress())
     report = read_report([tmp_path / "run"])
     texts = texts_of(tmp_path / "run", report.audit)
     assert texts is not None
@@ -38,7 +38,7 @@ def test_suspicious_rows_are_shown_as_they_were_written(tmp_path: Path) -> None:
     rows = [line.split(",") for line in file.read_text().splitlines()[1:]]
     for i, row in enumerate(report.audit.samples.ids):
         shown = evidence(report.audit, texts, i)
-        assert sorted(shown.columns) == [(0, "colour", rows[row][0]), (1, "length", rows[row][1])]
+        assert sorted(shown.columns) == [(0, "colour", rows[row][1]), (1, "length", rows[row][2])]
         assert shown.picture is None
         if report.audit.predicted[i] != report.audit.samples.labels[i]:
             assert shown.columns[0].name == "length"
@@ -111,6 +111,7 @@ def test_a_long_cell_makes_no_other_long(tmp_path: Path) -> None:
     own = [
         f"data.name={tmp_path / 't.csv'}",
         "data.ignore=note",
+        "data.id_column=key",
         "data.noise=none",
         "training.epochs=1",
     ]

@@ -22,6 +22,7 @@ from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
+from reweigh.data.samples import Samples
 from reweigh.data.table_file import write_columns
 from reweigh.errors import InterruptedRun, UsageError
 from reweigh.training.progress import Progress
@@ -121,7 +122,7 @@ def _dropping(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
             f"{folder} leaves out the samples of {config.data.drop} already; audit the run before it."
         )
     file = folder.resolve() / "second-pass-drop.csv"
-    _write({"id": audit.called[audit.is_issue]}, file)
+    _write(_named(audit.samples, np.flatnonzero(audit.is_issue)), file)
     return _with_data(config, drop=str(file))
 
 
@@ -133,11 +134,19 @@ def _relabelled(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
     file = folder.resolve() / "second-pass-relabel.csv"
     labels = np.where(audit.is_issue, audit.predicted, audit.samples.labels)  # (n,)
     names = np.asarray(_written(audit.class_names))
-    _write({"id": audit.called, "label": names[labels]}, file)
+    everyone = np.arange(len(labels))
+    _write(_named(audit.samples, everyone) | {"label": names[labels]}, file)
     data = config.data
     ours = data.noise != "none" and data.labels is None
     truth = "original" if ours else data.true_labels
     return _with_data(config, labels=str(file), noise="none", true_labels=truth)
+
+
+def _named(samples: Samples, some: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """What a file calls these samples; an empty `name` says that ids are numbers, as in `audit.csv`."""
+    called = samples.called()
+    nameless = {} if called is samples.names else {"name": np.full(len(some), "")}
+    return {"id": called[some], **nameless}
 
 
 def _written(class_names: tuple[str, ...]) -> tuple[str, ...]:

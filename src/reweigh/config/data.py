@@ -46,6 +46,9 @@ class DataConfig(Section):
     label_column: str = "label"
     """Column of a table or of a CSV of image paths that holds the label."""
 
+    id_column: str | None = None
+    """Column that names a table's rows, for files of ids, and is no feature; unset: one called id."""
+
     ignore: str | None = None
     """Columns of a table that are no features, separated by commas: keys, names, what came later."""
 

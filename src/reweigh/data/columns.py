@@ -15,7 +15,6 @@ from reweigh.errors import DataError
 
 Kind: TypeAlias = Literal["number", "date", "true or false"]
 """What numbers were written as."""
-ID = "id"
 GAPS = ("na", "n/a", "null", "none", "?", "-")
 """What stands for an empty cell where all others are numbers."""
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)

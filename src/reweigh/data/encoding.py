@@ -118,6 +118,7 @@ def _categories(texts: NDArray[np.str_], name: str) -> tuple[str, ...]:
     if len(categories) > _MOST_TEXTS:
         raise DataError(
             f"Column {name!r} has {len(categories)} distinct texts, at most {_MOST_TEXTS} can be "
-            f"categories; leave the column out (--set data.ignore={name}) or encode it as numbers."
+            f"categories; leave the column out (--set data.ignore={name}, or data.id_column={name} if it "
+            f"names the rows) or encode it as numbers."
         )
     return tuple(categories.tolist())

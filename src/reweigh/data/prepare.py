@@ -13,7 +13,8 @@ import numpy as np
 
 from reweigh import signals
 from reweigh.data.cautions import cautions
-from reweigh.data.labels import read_ids, read_labels
+from reweigh.data.ids import read_ids
+from reweigh.data.labels import read_labels
 from reweigh.data.long_tail import long_tail
 from reweigh.data.noise import parse_noise, plant, transition
 from reweigh.data.overlap import drop_copies, refuse_copies
@@ -59,6 +60,8 @@ class DataSpec:
     """At most so many test samples, in the proportions of the classes."""
     seed: int = 0
     """Of every random choice but the test set, which is the same for all seeds."""
+    id_column: str | None = None
+    """Of a table: the column that names its rows; None: one called id."""
 
     def __post_init__(self) -> None:
         parse_noise(self.noise)
@@ -74,7 +77,9 @@ class DataSpec:
 def prepare(spec: DataSpec) -> Problem:
     """The problem that `spec` describes; equal specs give equal problems, bit for bit."""
     _check_files(spec)
-    source = load(spec.data, spec.data_dir, spec.label_column, spec.image_size, spec.ignore)
+    source = load(
+        spec.data, spec.data_dir, spec.label_column, spec.image_size, spec.ignore, spec.id_column
+    )
     signals.check()
     source = with_trusted_in_train(source, spec.trusted)
     clear = _clear_of_test(source)
@@ -160,7 +165,7 @@ def _own_labels(train: Samples, source: Source, spec: DataSpec) -> Samples:
     """The training set under the user's labels; the trusted set keeps the data's own."""
     if spec.labels is None:
         return train
-    return train.with_labels(read_labels(spec.labels, train, source.class_names, source.counted))
+    return train.with_labels(read_labels(spec.labels, train, source))
 
 
 def _noisy(
@@ -184,7 +189,7 @@ def _kept(
     """What is left of the training set and of its true labels without the samples to drop."""
     if spec.drop is None:
         return train, truth
-    ids, _ = read_ids(spec.drop, source.counted)
+    ids, _ = read_ids(spec.drop, source)
     kept = ~np.isin(train.ids, ids)  # (n,)
     if not kept.any():
         raise DataError(f"{spec.drop} drops all {len(train)} training samples; keep some.")

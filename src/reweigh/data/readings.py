@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reweigh.data.columns import ID, Columns, Kind
+from reweigh.data.columns import Columns, Kind
 from reweigh.data.encoding import Column, Encoding
 
 Use = Literal["label", "split", "trusted", "id", "ignored", "constant", "categories"] | Kind
@@ -34,13 +34,17 @@ class Reading:
 
 
 def readings(
-    columns: Columns, encoding: Encoding, train: NDArray[np.bool_], label_column: str
+    columns: Columns,
+    encoding: Encoding,
+    train: NDArray[np.bool_],
+    label_column: str,
+    id_column: str | None,
 ) -> tuple[Reading, ...]:
     """Of all columns, in the file's order; features are constant if they are so in the `train` rows."""
     features = {column.name: column for column in encoding.columns}
-    apart: dict[str, Use] = {
+    apart: dict[str | None, Use] = {
         label_column: "label",
-        ID: "id",
+        id_column: "id",
         "split": "split",
         "trusted": "trusted",
     }

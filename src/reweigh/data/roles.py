@@ -33,6 +33,7 @@ def parts_of(columns: Columns, whole: Samples, class_names: tuple[str, ...], kin
         kind=kind,
         split="given" if "split" in columns.names else "ours",
         trusted=whole.take(trusted) if trusted.any() else None,
+        table=columns,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from reweigh.data.columns import Columns
 from reweigh.data.encoding import Encoding
 from reweigh.data.readings import Reading
 
@@ -91,6 +92,10 @@ class Source:
     """Of a table: how each of its columns is read."""
     remarks: tuple[str, ...] = ()
     """How a file was written, where it was found out by its text."""
+    table: Columns | None = None
+    """Of a table, or a list of images: its columns as they were written; ids are its rows."""
+    id_column: str | None = None
+    """Of a table: the column that names its rows, where one does."""
 
     @property
     def counted(self) -> Samples:

@@ -16,6 +16,7 @@ def load(
     label_column: str = "label",
     image_size: int | None = None,
     ignore: tuple[str, ...] = (),
+    id_column: str | None = None,
 ) -> Source:
     """Read and check a named data set, or a folder, `.npz`, `.csv` or `.parquet` file."""
     if image_size is not None and image_size < 1:
@@ -25,7 +26,7 @@ def load(
     source = (
         _named(data, data_dir)
         if data in names()
-        else _path(Path(data), label_column, image_size, ignore)
+        else _path(Path(data), label_column, image_size, ignore, id_column)
     )
     check(source)
     return source
@@ -54,7 +55,13 @@ def _named(name: str, data_dir: Path | None) -> Source:
     return readers[name]()
 
 
-def _path(path: Path, label_column: str, image_size: int | None, ignore: tuple[str, ...]) -> Source:
+def _path(
+    path: Path,
+    label_column: str,
+    image_size: int | None,
+    ignore: tuple[str, ...],
+    id_column: str | None,
+) -> Source:
     from reweigh.data.readers import arrays, images, tables
 
     if path.is_dir():
@@ -62,7 +69,7 @@ def _path(path: Path, label_column: str, image_size: int | None, ignore: tuple[s
     if path.is_file() and path.suffix.lower() == ".npz":
         return arrays.read(path)
     if path.is_file() and path.suffix.lower() in {".csv", ".parquet"}:
-        return tables.read(path, label_column, image_size, ignore)
+        return tables.read(path, label_column, image_size, ignore, id_column)
     if path.is_file() and path.suffix.lower() in {".tsv", ".txt", ".gz"}:
         raise UsageError(
             f"{str(path)!r} would be read as sentence pairs; add --task translation, or give a table "

@@ -12,7 +12,7 @@ import numpy as np
 
 from reweigh.data.checks import check_samples
 from reweigh.data.classes import encode
-from reweigh.data.labels import read_ids
+from reweigh.data.ids import read_ids
 from reweigh.data.npz import read_npz
 from reweigh.data.overlap import drop_copies, refuse_copies
 from reweigh.data.readers.arrays import samples_of
@@ -63,7 +63,7 @@ def with_trusted_in_train(source: Source, path: Path | None) -> Source:
     """
     if source.split != "ours" or path is None or path.suffix.lower() == ".npz":
         return source
-    ids, _ = read_ids(path, source.counted)
+    ids, _ = read_ids(path, source)
     hashes = source.test.content_hashes()
     named = np.isin(hashes, hashes[np.isin(source.test.ids, ids)])
     train = joined(source.train, source.test.take(named))
@@ -101,7 +101,7 @@ def _read_npz(path: Path, source: Source) -> Samples:
 
 
 def _listed(path: Path, train: Samples, source: Source, label_column: str) -> Samples:
-    ids, texts = read_ids(path, source.counted, (label_column, "label"))
+    ids, texts = read_ids(path, source, (label_column, "label"))
     place = {int(i): position for position, i in enumerate(train.ids)}
     missing = [int(i) for i in ids if int(i) not in place]
     if missing or not len(ids):

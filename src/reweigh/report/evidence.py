@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
-from reweigh.data.columns import ID, Columns
-from reweigh.data.roles import ROLES
+from reweigh.data.columns import Columns
+from reweigh.data.naming import no_features
 from reweigh.data.sources import table_of
 from reweigh.report.pictures import picture
 from reweigh.report.separation import Apart, separation
@@ -88,7 +88,7 @@ def texts_of(run: Path, audit: Audit) -> Texts | None:
         table = Columns(columns, Path(config.data.name))
         rows = np.arange(len(samples))
         return Texts(table, tuple(columns), rows, samples.labels, classes, form=".3g")
-    aside = {config.data.label_column, ID, *ROLES}
+    aside = no_features(table, config.data.label_column, config.data.id_column)
     names = tuple(name for name in table.names if name not in aside)
     return Texts(table, names, samples.ids, samples.labels, classes)
 

@@ -51,8 +51,9 @@ class Predictor:
         self.student = build_classifier(config, self.inputs).to(self.device)
         load_student(self.student, student_file(folder, last=last))
         self.student.eval()
-        size, encoding = config.data.image_size, self.inputs.encoding
-        self._reader = Reader(self.inputs.kind, self.inputs.shape, size, encoding)
+        size, key = config.data.image_size, config.data.id_column
+        inputs = self.inputs
+        self._reader = Reader(inputs.kind, inputs.shape, size, inputs.encoding, key)
 
     @property
     def class_names(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ def data_spec(config: RunConfig) -> DataSpec:
         train_limit=data.train_limit,
         test_limit=data.test_limit,
         seed=config.seed if data.seed is None else data.seed,
+        id_column=data.id_column,
     )
 
 

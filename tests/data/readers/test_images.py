@@ -3,6 +3,7 @@ import sys
 import numpy as np
 import pytest
 
+from reweigh.data.ids import read_ids
 from reweigh.data.sources import load
 from reweigh.errors import DataError
 
@@ -95,6 +96,21 @@ def test_a_listing_names_paths_labels_and_parts(tmp_path):
     assert source.train.names[0] == "pics/2.png"
     assert source.train.ids.tolist() == [2, 3, 4, 5, 6, 7]
     assert source.kind == "image"
+
+
+def test_a_listing_may_name_its_images_by_another_column(tmp_path):
+    lines = ["path,label,number"]
+    for i in range(12):
+        picture(tmp_path / f"{i}.png", i)
+        lines.append(f"{i}.png,{'ab'[i % 2]},{i + 1}")
+    (tmp_path / "list.csv").write_text("\n".join(lines))
+    (tmp_path / "sure.txt").write_text("3\n4\n")
+    source = load(str(tmp_path / "list.csv"), id_column="number")
+    assert read_ids(tmp_path / "sure.txt", source)[0].tolist() == [2, 3]
+    with pytest.raises(DataError, match="stand in the column 'number' of the data"):
+        read_ids(tmp_path / "sure.txt", load(str(tmp_path / "list.csv")))
+    with pytest.raises(DataError, match="no column 'no' to name its rows"):
+        load(str(tmp_path / "list.csv"), id_column="no")
 
 
 def test_a_missing_pillow_names_the_extra(tmp_path, monkeypatch):

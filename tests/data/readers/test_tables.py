@@ -100,6 +100,29 @@ def test_columns_that_are_no_features(tmp_path):
         load(path, ignore=("keys",))
 
 
+@pytest.mark.parametrize(
+    ("header", "named"), [("id", None), ("ID", None), ("key", "key"), ("split_id", "split_id")]
+)
+def test_the_column_that_names_the_rows_is_no_feature(tmp_path, header, named):
+    rows = [[f"k{i}", row[0], row[-1]] for i, row in enumerate(people())]
+    source = load(write(tmp_path, f"{header},age,label", rows), id_column=named)
+    assert source.id_column == header
+    assert source.train.inputs.shape[1] == 1
+    assert source.train.names.tolist() == [f"k{i}" for i in source.train.ids]
+
+
+def test_beside_another_name_of_the_rows_a_column_called_id_is_still_no_feature(tmp_path):
+    rows = [[f"k{i}", i // 2, row[0], row[-1]] for i, row in enumerate(people())]
+    path = write(tmp_path, "key,Id,age,label", rows)
+    assert load(path, id_column="key").train.inputs.shape[1] == 1
+    with pytest.raises(
+        DataError, match=r"two rows of Id .*that tells them apart: --set data\.id_c"
+    ):
+        load(path)
+    with pytest.raises(DataError, match=r"no column 'keys' to name its rows .it has key, Id, age"):
+        load(path, id_column="keys")
+
+
 def test_more_bad_tables(tmp_path):
     with pytest.raises(DataError, match="at least two"):
         load(write(tmp_path, "x,label", [[i, "a"] for i in range(9)]))

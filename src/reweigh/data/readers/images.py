@@ -47,13 +47,21 @@ def read_folder(root: Path, image_size: int | None = None) -> Source:
     )
 
 
-def read_listing(columns: Columns, label_column: str, path: Path, image_size: int | None) -> Source:
-    """The source in a CSV whose column `path` names image files."""
-    texts, names = columns.labels(label_column), columns.texts("path")
+def read_listing(
+    columns: Columns,
+    label_column: str,
+    path: Path,
+    image_size: int | None,
+    id_column: str | None = None,
+) -> Source:
+    """The source in a CSV whose column `path` names image files, and the samples unless `id_column` does."""
+    texts, files = columns.labels(label_column), columns.texts("path")
     class_names = class_names_of(texts)
-    images = read_images([path.parent / name for name in names.tolist()], image_size)
+    images = read_images([path.parent / name for name in files.tolist()], image_size)
+    names = files if id_column is None else columns.texts(id_column)
     whole = numbered(images, encode(texts, class_names, str(path)), names)
-    return replace(parts_of(columns, whole, class_names, "image"), remarks=columns.remarks())
+    parts = parts_of(columns, whole, class_names, "image")
+    return replace(parts, id_column=id_column, remarks=columns.remarks())
 
 
 def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | None) -> Samples:

@@ -2,8 +2,8 @@
 
 Columns become numbers by what the *training* rows say (see `encoding`), so nothing of the test rows
 is known beforehand. A column `split` with `train`/`test` is obeyed, otherwise a fifth of every class becomes
-the test set; a column `trusted` with true/false marks the trusted rows. A column `id` names the rows,
-for files of labels or of trusted samples, and is no feature.
+the test set; a column `trusted` with true/false marks the trusted rows. A column `id`, or another that
+the user names, names the rows, for files of labels or of trusted samples, and is no feature.
 """
 
 from dataclasses import replace
@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
-from reweigh.data.columns import ID, Columns, repeated
+from reweigh.data.columns import Columns, repeated
 from reweigh.data.encoding import Encoding
+from reweigh.data.naming import id_column as names_rows
+from reweigh.data.naming import no_features, way_to_name
 from reweigh.data.readers.images import SUFFIXES, read_listing
 from reweigh.data.readings import readings
 from reweigh.data.roles import ROLES, parts_of
@@ -27,10 +29,11 @@ def read(
     label_column: str = "label",
     image_size: int | None = None,
     ignore: tuple[str, ...] = (),
+    id_column: str | None = None,
 ) -> Source:
     """The source in a table, or the images that a table with a column `path` lists.
 
-    Columns to `ignore` are no features.
+    Columns to `ignore` are no features, nor is the `id_column` (None: one called id).
     """
     columns = Columns.read(path)
     if label_column not in columns.names:
@@ -42,24 +45,30 @@ def read(
         raise DataError(
             f"{path} has no column {unknown[0]!r} to ignore (it has {', '.join(columns.names)})."
         )
+    names_rows(columns, id_column)  # refused before images are read
     if _lists_images(columns):
-        return read_listing(columns, label_column, path, image_size)
-    return source_of(columns, label_column, ignore)
+        return read_listing(columns, label_column, path, image_size, id_column)
+    return source_of(columns, label_column, ignore, id_column)
 
 
 def source_of(
-    columns: Columns, label_column: str = "label", ignore: tuple[str, ...] = ()
+    columns: Columns,
+    label_column: str = "label",
+    ignore: tuple[str, ...] = (),
+    id_column: str | None = None,
 ) -> Source:
     """Rows as samples; a fifth of every class is the test set, unless a column says otherwise."""
     texts = columns.labels(label_column)
     class_names = class_names_of(texts)
     labels = encode(texts, class_names, str(columns.origin))
-    features = [name for name in columns.names if name not in {label_column, ID, *ROLES, *ignore}]
+    aside = {*no_features(columns, label_column, id_column), *ignore}
+    features = [name for name in columns.names if name not in aside]
     if not features:
-        others = f"the label, {ID} and {', '.join(ROLES)}"
+        others = f"the label, id and {', '.join(ROLES)}"
         raise DataError(f"{columns.origin} has no column besides {others}.")
     codes = np.stack([_codes(columns, name) for name in features], axis=1)
-    raw = numbered(codes, labels, _names(columns))
+    key = names_rows(columns, id_column)
+    raw = numbered(codes, labels, _names(columns, key))
     parts = parts_of(columns, raw, class_names, "table")
     train = np.isin(raw.ids, parts.train.ids)  # (n,)
     encoding = Encoding.learned(columns, features, train)
@@ -70,18 +79,22 @@ def source_of(
         test=replace(parts.test, inputs=inputs[parts.test.ids]),
         trusted=parts.trusted and replace(parts.trusted, inputs=inputs[parts.trusted.ids]),
         encoding=encoding,
-        readings=readings(columns, encoding, train, label_column),
+        readings=readings(columns, encoding, train, label_column, key),
         remarks=columns.remarks(features),
+        id_column=key,
     )
 
 
-def _names(columns: Columns) -> NDArray[np.str_] | None:
+def _names(columns: Columns, key: str | None) -> NDArray[np.str_] | None:
     """Of the rows, where a column has them."""
-    if ID not in columns.names:
+    if key is None:
         return None
-    names = columns.texts(ID)
+    names = columns.texts(key)
     if (twice := repeated(names)) is not None:
-        raise DataError(f"{columns.origin} has two rows of {ID} {twice!r}; give each its own.")
+        raise DataError(
+            f"{columns.origin} has two rows of {key} {twice!r}; give each its own, or name the column "
+            f"that tells them apart: {way_to_name('NAME')}."
+        )
     return names
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reweigh.data.columns import ID, Columns
+from reweigh.data.columns import Columns
 from reweigh.data.encoding import Encoding
+from reweigh.data.naming import ID, spelled
 from reweigh.data.npz import read_npz
 from reweigh.data.readers.arrays import inputs_of
 from reweigh.data.readers.images import SUFFIXES, read_images, visible_images
@@ -40,6 +41,8 @@ class Reader:
     image_size: int | None
     encoding: Encoding | None
     """Of a table's columns; None where the student learned from arrays."""
+    id_column: str | None = None
+    """The column that names a table's rows; None: one called id."""
 
     def __call__(self, path: Path) -> Unlabelled:
         """What is in a folder or file."""
@@ -92,9 +95,10 @@ class Reader:
         inputs = self.encoding(columns)
         remarks = columns.remarks(column.name for column in self.encoding.columns)
         cautions = (*remarks, *self.encoding.cautions(columns))
-        if ID not in columns.names:
+        key = spelled(self.id_column or ID, columns.names)
+        if key is None:
             return _numbered(inputs, cautions)
-        return Unlabelled(inputs, columns.texts(ID), cautions)
+        return Unlabelled(inputs, columns.texts(key), cautions)
 
 
 def _array(path: Path) -> NDArray[Any]:

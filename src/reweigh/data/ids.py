@@ -1,0 +1,160 @@
+"""Files that name samples: `.txt` or `.npy` with one id a sample, or a `.csv` with a column of ids.
+
+An id is a sample's name or its number, counted from 0. In a `.csv` the column is called as the one
+that names the rows of the data, or `id`, `path` or `name`. An empty column `name` beside `id` says that
+samples have no names and ids are numbers: so our audits write them.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.format import read_array
+from numpy.typing import NDArray
+
+from reweigh.data.columns import Columns, repeated
+from reweigh.data.dialect import encoding_of
+from reweigh.data.naming import rows_by, spelled, way_to_name
+from reweigh.data.samples import Indices, Samples, Source
+from reweigh.data.table_file import plain
+from reweigh.errors import DataError, UsageError
+
+_ID_COLUMNS = ("id", "path", "name")
+
+
+def read_ids(
+    path: Path, source: Source, label_columns: tuple[str, ...] = ()
+) -> tuple[Indices, NDArray[np.str_] | None]:
+    """Training ids in a file, with labels where it has one of `label_columns`.
+
+    Where labels are asked for, a column that is neither is refused: it might hold them.
+    """
+    if path.suffix.lower() != ".csv":
+        return _ids(one_a_sample(path), source, path), None
+    columns = Columns.read(path)
+    ids = ids_in(columns, source)
+    what = next((name for name in label_columns if name in columns.names), None)
+    if what is not None:
+        return ids, as_written(columns.labels(what))
+    others = [name for name in columns.names if name != _id_column(columns, source)]
+    strange = [name for name in others if (columns.texts(name) != "").any()]
+    if label_columns and strange:
+        raise DataError(
+            f"{path} has a column {strange[0]!r}; if it holds corrected labels, call it "
+            f"{label_columns[0]!r}, else leave it out."
+        )
+    return ids, None
+
+
+def ids_in(columns: Columns, source: Source) -> Indices:
+    """The training ids that a table names in its column of ids."""
+    who = _id_column(columns, source)
+    if who is None:
+        raise DataError(
+            f"{columns.origin} has no column 'id' (it has {', '.join(columns.names)}); name the samples "
+            f"there, by number or by name{_same_column(columns, source)}."
+        )
+    texts = as_written(columns.texts(who))
+    if who == "id" and "name" in columns.names and (columns.texts("name") == "").all():
+        return _numbers(_once(texts, columns.origin), source, columns.origin)
+    return _ids(texts, source, columns.origin)
+
+
+def as_written(texts: NDArray[np.str_]) -> NDArray[np.str_]:
+    """As they were before a table of ours made them harmless for spreadsheets."""
+    return np.asarray([plain(text) for text in texts.tolist()], dtype=np.str_)
+
+
+def one_a_sample(path: Path) -> NDArray[np.str_]:
+    """One text a sample, from `.txt` or `.npy`."""
+    try:
+        if path.suffix.lower() == ".npy":
+            with path.open("rb") as file:
+                return read_array(file, allow_pickle=False).reshape(-1).astype(np.str_)
+        if path.suffix.lower() == ".txt":
+            lines = path.read_text(encoding=encoding_of(path)).rstrip().split("\n")
+            if lines == [""]:
+                raise DataError(f"{path} is empty; expected one line a sample.")
+            return np.char.strip(np.asarray(lines))
+    except (OSError, ValueError, EOFError) as problem:
+        raise DataError(f"{path} cannot be read ({problem}).") from None
+    raise UsageError(f"{path} ends in {path.suffix!r}; expected .txt, .npy or .csv.")
+
+
+def _id_column(columns: Columns, source: Source) -> str | None:
+    known = filter(None, (source.id_column, *_ID_COLUMNS))
+    found = (spelled(name, columns.names) for name in known)
+    return next(filter(None, found), None)
+
+
+def _same_column(columns: Columns, source: Source) -> str:
+    """The way out where the file names rows by a column that the data has, too."""
+    same = [spelled(name, source.table.names if source.table else ()) for name in columns.names]
+    for name, key in zip(columns.names, same, strict=True):
+        if key is not None and _key(columns.texts(name), source, [key]):
+            return f"; if {key!r} names the rows of the data, say so: {way_to_name(key)}"
+    return ""
+
+
+def _ids(texts: NDArray[np.str_], source: Source, path: Path) -> Indices:
+    """Ids written as the names of samples or, where none of them is a name, as numbers.
+
+    Never as both: where the names are numbers themselves, one wrong name would make numbers of all.
+    """
+    counted = source.counted
+    names = np.empty(0, np.str_) if counted.names is None else counted.names
+    named = np.isin(_once(texts, path), names)  # (m,)
+    if named.any():
+        a_name = f"although {str(texts[named][0])!r} is; use names throughout"
+        _refuse(texts[~named], f"is not the name of a sample, {a_name}", path)
+        order = np.argsort(names, kind="stable")
+        return counted.ids[order[np.searchsorted(names, texts, sorter=order)]]
+    _refuse_another_key(texts, source, path)
+    return _numbers(texts, source, path)
+
+
+def _refuse_another_key(texts: NDArray[np.str_], source: Source, path: Path) -> None:
+    """Customers' numbers, say, are no rows' numbers: taken for such, every label would be another row's."""
+    if source.table is None:
+        return
+    if key := _key(texts, source, [n for n in source.table.names if n != source.id_column]):
+        raise DataError(
+            f"{path}: its ids stand in the column {key!r} of the data; if that names the rows, say so: "
+            f"{way_to_name(key)}; if they are numbers of rows, counted from 0, add an empty column 'name'."
+        )
+
+
+def _key(texts: NDArray[np.str_], source: Source, names: list[str]) -> str | None:
+    """The first of these columns of the data by which all `texts` name rows, others than as numbers."""
+    for name in names:
+        rows = rows_by(name, texts, source.table) if source.table is not None else None
+        if rows is not None and (rows.astype(np.str_) != texts).any():
+            return name
+    return None
+
+
+def _numbers(texts: NDArray[np.str_], source: Source, path: Path) -> Indices:
+    ids = source.counted.ids
+    numbers = np.asarray([int(text) if text.isdecimal() else -1 for text in texts.tolist()])
+    known = f"neither a sample's number ({ids.min()} … {ids.max()}) nor a sample's name"
+    _refuse(texts[~np.isin(numbers, ids)], f"is {known}{_what_names(source.counted, source)}", path)
+    return numbers.astype(np.int64)
+
+
+def _what_names(counted: Samples, source: Source) -> str:
+    if counted.names is not None:
+        return f" such as {str(counted.names[0])!r}"
+    if source.table is None:
+        return ""
+    return ", which the data has none of: call the column that names its rows id, or name it: data.id_column"
+
+
+def _once(texts: NDArray[np.str_], path: Path) -> NDArray[np.str_]:
+    if (twice := repeated(texts)) is not None:
+        raise DataError(f"{path} names {twice!r} twice; once is enough.")
+    return texts
+
+
+def _refuse(wrong: NDArray[np.str_], why: str, path: Path) -> None:
+    if len(wrong):
+        more = f" ({len(wrong)} such ids)" if len(wrong) > 1 else ""
+        raise DataError(f"{path}: id {str(wrong[0])!r} {why}{more}.")
