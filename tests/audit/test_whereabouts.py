@@ -12,8 +12,9 @@ from tests.audit.made_up import audited, finished_run
 
 from reweigh.audit.run import audit_run
 from reweigh.errors import DataError, UsageError
+from reweigh.report.contents import read_report
 from reweigh.report.reading import read_runs
-from reweigh.report.write import read_report, render
+from reweigh.report.write import render
 from reweigh.training.tasks import _prepared
 
 SETTINGS = ("data.name=t.csv", "data.noise=none", "data.trusted_per_class=5")

@@ -26,7 +26,7 @@ from tests.training.interrupted import asked_after, assert_same, everything, tin
 
 from reweigh.config import RunConfig
 from reweigh.errors import InterruptedRun, ReweighError
-from reweigh.report import write
+from reweigh.report import contents, write
 from reweigh.training.checkpoint import Checkpoints
 from reweigh.training.run_folder import RunFolder
 from reweigh.training.weight_store import WeightStore
@@ -182,12 +182,12 @@ def _counting(disk: Disk, config: RunConfig, home: Path) -> None:
 
 def _reporting(disk: Disk, config: RunConfig, home: Path) -> None:
     def report() -> Path:
-        return write.write_report(write.read_report([home]), home / "report")
+        return write.write_report(contents.read_report([home]), home / "report")
 
     go_on(config, home)
     before = report().read_bytes()
-    step = "audit_run" if isinstance(disk, Deleted) else "write_columns"
-    patch = _strikes_at(write, step, 1, disk, home / "report")
+    step = (contents, "audit_run") if isinstance(disk, Deleted) else (write, "write_columns")
+    patch = _strikes_at(*step, 1, disk, home / "report")
     _assert_refused(report, home)
     patch.undo()
     disk.heal()

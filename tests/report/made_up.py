@@ -7,10 +7,10 @@ import numpy as np
 from tests.audit.made_up import audited
 
 from reweigh.data.columns import Columns
+from reweigh.report.contents import Report
 from reweigh.report.evidence import Texts
 from reweigh.report.runs import Run
 from reweigh.report.suspects import in_turns
-from reweigh.report.write import Report
 
 HOSTILE = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\"><svg onload=alert(1)>",

@@ -14,8 +14,9 @@ from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import HOSTILE, report, table
 
 from reweigh.data.table_file import plain
+from reweigh.report.contents import Report
 from reweigh.report.words import shown
-from reweigh.report.write import Report, write_report
+from reweigh.report.write import write_report
 
 CHROMIUM = shutil.which("chromium")
 

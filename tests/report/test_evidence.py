@@ -8,9 +8,10 @@ from tests.training.small import settings
 from reweigh.audit.run import audit_run
 from reweigh.data.columns import Columns
 from reweigh.data.dialect import Dialect
+from reweigh.report.contents import read_report
 from reweigh.report.evidence import AT_ONCE, MOST_COLUMNS, Texts, evidence, texts_of
 from reweigh.report.suspects import suspects
-from reweigh.report.write import read_report, render
+from reweigh.report.write import render
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import train
 

@@ -11,9 +11,9 @@ from tests.report.test_class_charts import with_classes
 
 from reweigh.report.charts import Chart
 from reweigh.report.class_charts import noise_chart, weights_by_class
+from reweigh.report.contents import Report
 from reweigh.report.figure_drawing import draw, size
 from reweigh.report.figures import write_figures
-from reweigh.report.write import Report
 
 
 def drawn(chart: Chart) -> Figure:

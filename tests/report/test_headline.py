@@ -2,9 +2,10 @@ from dataclasses import replace
 
 from tests.report.made_up import report, run
 
+from reweigh.report.contents import Report
 from reweigh.report.headline import about, headline, to_compare
 from reweigh.report.runs import Run
-from reweigh.report.write import Report, render
+from reweigh.report.write import render
 
 MAIN = """
 [method]

@@ -7,8 +7,9 @@ from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import report
 
 from reweigh.audit.pairs import PairAudit
+from reweigh.report.contents import Report
 from reweigh.report.pairs import MOST_PAIRS, pair_charts, pair_findings
-from reweigh.report.write import Report, render
+from reweigh.report.write import render
 
 
 def page_of(pairs: PairAudit) -> str:

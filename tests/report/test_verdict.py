@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from tests.report.made_up import report, run
 
+from reweigh.report.contents import Report
 from reweigh.report.runs import Run
 from reweigh.report.verdict import verdict
-from reweigh.report.write import Report, render
+from reweigh.report.write import render
 from reweigh.training.answers import Answers
 
 N = 200

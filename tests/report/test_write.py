@@ -13,12 +13,13 @@ from reweigh.audit.run import audit_run
 from reweigh.errors import UsageError
 from reweigh.report.charts import methods_chart
 from reweigh.report.citations import bibtex
+from reweigh.report.contents import Report, read_report
 from reweigh.report.headline import headline
 from reweigh.report.runs import foremost
 from reweigh.report.states import plane
 from reweigh.report.suspects import in_turns, suspects
 from reweigh.report.words import counted, on_chart, on_chart_apart, shown
-from reweigh.report.write import Report, read_report, render, write_report
+from reweigh.report.write import render, write_report
 from reweigh.training.measures import MEASURES, measure_of
 
 

@@ -37,7 +37,8 @@ def demo(
 def _show_report() -> None:
     """Write the page beside the runs and say where it is, or what it needs."""
     from reweigh import signals
-    from reweigh.report.write import missing_packages, read_report, write_report
+    from reweigh.report.contents import read_report
+    from reweigh.report.write import missing_packages, write_report
 
     assert screen.folder is not None, "compare says where its runs are"
     if (missing := missing_packages()) is not None:

@@ -218,7 +218,8 @@ def _present(result: "Result", *, markdown: bool, latex: bool, as_json: bool) ->
 def _draw(recipe: "Recipe", scale: ScaleName, place: "Place", only: list[str]) -> None:
     """The report page of the figure's runs that are done, or what it needs."""
     from reweigh.paper.run import chosen, homes
-    from reweigh.report.write import missing_packages, read_report, write_report
+    from reweigh.report.contents import read_report
+    from reweigh.report.write import missing_packages, write_report
     from reweigh.training.run_folder import is_done
 
     if (missing := missing_packages()) is not None:

@@ -60,7 +60,9 @@ def report(
 
     folder = out or runs[0] / "report"
     with signals.listening():  # from here on: imports alone take seconds
-        from reweigh.report.write import read_report, write_report
+        from reweigh.report.contents import read_report
+        from reweigh.report.doubts import cautions
+        from reweigh.report.write import write_report
 
         found = read_report(runs, states.value)
         page = write_report(found, folder)
@@ -69,10 +71,11 @@ def report(
             from reweigh.report.figures import write_figures
 
             written += write_figures(found, folder / "figures", figures.value)
-    for words in found.cautions:
+    told = cautions(found)
+    for words in told:
         screen.say(f"Caution: {words}.")
     if as_json:
-        files, cautions = [str(path) for path in written], list(found.cautions)
-        screen.show_json({"page": str(page), "files": files, "cautions": cautions})
+        files = [str(path) for path in written]
+        screen.show_json({"page": str(page), "files": files, "cautions": list(told)})
     else:
         screen.show(f"The report is at {page}")

@@ -1,16 +1,14 @@
 """Runs that were trained as the run shown was, by the names of their methods."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reweigh.config.writing import defining
+from reweigh.report.contents import Report
 from reweigh.report.runs import Run
 
-if TYPE_CHECKING:
-    from reweigh.report.write import Report
 
-
-def trained_alike(report: "Report", methods: Iterable[str]) -> dict[str, Run]:
+def trained_alike(report: Report, methods: Iterable[str]) -> dict[str, Run]:
     """A run of each other method with the main run's student and schedule; if there, of its labels."""
     main, found = report.main, {}
     for method in methods:

@@ -1,21 +1,18 @@
 """What to know before believing a report: runs that do not compare, and what every run warns of."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from reweigh.config.differences import differences
 from reweigh.config.lineup import PRETRAINED
+from reweigh.report.contents import Report
 from reweigh.report.runs import Run
 from reweigh.report.words import shown
-
-if TYPE_CHECKING:
-    from reweigh.report.write import Report
 
 _LONGEST = 40
 """Of the name of a row in a sentence."""
 
 
-def cautions(report: "Report") -> tuple[str, ...]:
+def cautions(report: Report) -> tuple[str, ...]:
     """All of them, those that most runs of the table are concerned by first."""
     return (*_trained_otherwise(report.runs), *report.remarks, *_said(report))
 
@@ -32,7 +29,7 @@ def _trained_otherwise(runs: Sequence[Run]) -> Iterator[str]:
         yield f"these rows were not trained alike and do not compare ({told})"
 
 
-def _said(report: "Report") -> Iterator[str]:
+def _said(report: Report) -> Iterator[str]:
     """What runs and audits warn of, each once and with the runs it is of; the main run's first."""
     audits = [(report.main, report.any_audit), report.beside or (report.main, None)]
     said: dict[str, list[Run]] = {}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from reweigh import signals
 from reweigh.errors import UsageError
 from reweigh.replacing import replacing
+from reweigh.report.contents import Report
 from reweigh.report.figure_drawing import draw, size
-from reweigh.report.write import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,25 +1,23 @@
 """The first lines of a report: the answer, what it is of, and how to learn whether it is good."""
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reweigh.config.lineup import LINEUP
 from reweigh.config.writing import defining, plain_values
 from reweigh.report.alike import trained_alike
+from reweigh.report.contents import Report
 from reweigh.report.words import counted, shown, unbroken
 from reweigh.training.measures import ERROR, Value
 from reweigh.training.tasks.classification import default_model
 from reweigh.training.test_size import by_size, worth_telling
-
-if TYPE_CHECKING:
-    from reweigh.report.write import Report
 
 PLAIN = "uniform"
 KNOWN_AS = {"deep": "reweighed, the default", PLAIN: "plain training"}
 BASELINES = {PLAIN: "plain training", "trusted-only": "the trusted samples alone"}
 
 
-def headline(report: "Report") -> str:
+def headline(report: Report) -> str:
     """The answer in a sentence: the error or BLEU, beside the baselines that were trained alike."""
     rows = {row["method"]: row["last"] for row in report.rows}
     measure, own = report.measure, report.main.row
@@ -33,7 +31,7 @@ def headline(report: "Report") -> str:
     return unbroken("; ".join([first, *others]) + ".")
 
 
-def about(report: "Report") -> str:
+def about(report: Report) -> str:
     """What the headline is of: data, noise, samples, student, epochs, seeds, date."""
     main = report.main
     values = defining(main.settings)
@@ -51,7 +49,7 @@ def about(report: "Report") -> str:
     return " · ".join(part for part in parts if part)
 
 
-def to_compare(report: "Report") -> str:
+def to_compare(report: Report) -> str:
     """The command that sets plain training beside the main run; empty where that is on the page."""
     main = report.main
     if PLAIN in (main.result["method"], *trained_alike(report, [PLAIN])):
@@ -61,7 +59,7 @@ def to_compare(report: "Report") -> str:
     return f"reweigh compare {config} --methods {PLAIN}" + (f",{row}" if row else "")
 
 
-def _by_size(report: "Report", value: Value) -> str:
+def _by_size(report: Report, value: Value) -> str:
     """The standard error that the size of the test set implies, which no spread over seeds covers."""
     if report.measure is not ERROR or report.audit is None:
         return ""
@@ -69,7 +67,7 @@ def _by_size(report: "Report", value: Value) -> str:
     return f" (± {points:.1f} by the size of the test set)" if worth_telling(points, value) else ""
 
 
-def _sizes(report: "Report") -> str:
+def _sizes(report: Report) -> str:
     if report.pairs is not None:
         return counted(len(report.pairs), "training pair")
     if report.audit is None:
@@ -79,7 +77,7 @@ def _sizes(report: "Report") -> str:
     return "{:,} training, {:,} trusted, {:,} test samples".format(*numbers)
 
 
-def _student(report: "Report", settings: dict[str, Any]) -> str:
+def _student(report: Report, settings: dict[str, Any]) -> str:
     """Its name; which one `auto` stands for depends on the samples."""
     name = settings.get("model", "")
     if name == "auto" and report.audit is not None:

@@ -1,24 +1,21 @@
 """Whether the run shown is better than plain training and the controls, or may be so by chance."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reweigh.report.alike import trained_alike
+from reweigh.report.contents import Report
 from reweigh.report.headline import PLAIN
 from reweigh.report.runs import Run
 from reweigh.report.words import counted, shown, unbroken
 from reweigh.training.answers import Answers
 from reweigh.training.lead import HOW, Lead, Wrong, lead
 
-if TYPE_CHECKING:
-    from reweigh.report.write import Report
-
 CONTROLS = ("trusted-only", "trusted-mixed")
 
 
-def verdict(report: "Report") -> str:
+def verdict(report: Report) -> str:
     """In a sentence or two, with what the uncertainty is; empty where no answers were kept."""
     rivals = _rivals(report)
     rows = {who: [r for r in report.runs if r.row == row] for who, row in rivals.items()}
@@ -32,7 +29,7 @@ def verdict(report: "Report") -> str:
     return unbroken(f"On the {size} it is {words}. {HOW}")
 
 
-def _rivals(report: "Report") -> dict[str, str]:
+def _rivals(report: Report) -> dict[str, str]:
     """What they are called, and their rows: plain training, and the control that does best."""
     last = {row["method"]: report.measure.order(row["last"]) for row in report.rows}
     found = [run.row for run in trained_alike(report, [PLAIN]).values()]

@@ -1,119 +1,30 @@
-"""Runs in, one folder out: `index.html` with everything inside, and the audit's table beside it."""
+"""A report as one folder: `index.html` with everything inside, and the audit's table beside it."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reweigh import __version__, signals
-from reweigh.audit.audited import Audited
 from reweigh.audit.issues import HARDLY_RIGHT
-from reweigh.audit.run import Audit, audit_run
-from reweigh.config import RunConfig
+from reweigh.audit.run import Audit
 from reweigh.data.table_file import write_columns
 from reweigh.errors import UsageError
 from reweigh.replacing import write_atomically
-from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.citations import bibtex
 from reweigh.report.class_charts import MOST_NAMES, most_confused
+from reweigh.report.contents import Report
 from reweigh.report.doubts import cautions
-from reweigh.report.evidence import Texts, texts_of
+from reweigh.report.evidence import Texts
 from reweigh.report.headline import about, headline, to_compare
-from reweigh.report.pairs import pair_charts, pair_findings
-from reweigh.report.reading import read_runs
-from reweigh.report.runs import Run, counterpart, foremost, table, test_sets
-from reweigh.report.sample_charts import audit_charts, side_by_side
-from reweigh.report.states import How
+from reweigh.report.pairs import pair_findings
+from reweigh.report.runs import test_sets
 from reweigh.report.suspects import suspects
 from reweigh.report.verdict import verdict
-from reweigh.report.weight_history import weight_history_charts
 from reweigh.report.words import counted, shown
-from reweigh.training.measures import Measure, measure_of
-from reweigh.training.run import settings_of
-
-if TYPE_CHECKING:
-    from reweigh.audit.pairs import PairAudit
 
 INDEX = "index.html"
 MARK = '<meta name="generator" content="reweigh report">'
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a report is made from."""
-
-    runs: list[Run]
-    main: Run
-    audit: Audit | None
-    """Of the main run's labels; None where it learns from something else, such as sentence pairs."""
-    texts: Texts | None = None
-    """What people read of a sample that is no picture."""
-    beside: tuple[Run, Audit] | None = None
-    """A run whose teacher sees something else, to compare with."""
-    states: How = "pca"
-    pairs: "PairAudit | None" = None
-    """Of the main run's sentence pairs, if it translates."""
-    remarks: tuple[str, ...] = ()
-    """What was said of the folders: runs that are missing or were left out."""
-
-    @property
-    def any_audit(self) -> Audited | None:
-        """Of the main run, whatever it learns from."""
-        return self.audit if self.audit is not None else self.pairs
-
-    @property
-    def measure(self) -> Measure:
-        """What the runs are judged by."""
-        return measure_of([run.result for run in self.runs])
-
-    @cached_property
-    def rows(self) -> list[dict[str, Any]]:
-        """Of the table of methods."""
-        return table(self.runs)
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """What to know before believing the headline."""
-        return cautions(self)
-
-    @cached_property
-    def charts(self) -> list[Chart]:
-        """All charts, the answer first where there is something to compare; t-SNE takes a while."""
-        answer = [methods_chart(self.rows, self.measure)] if len(self.rows) > 1 else []
-        own = [] if self.audit is None else audit_charts(self.audit, self.states)
-        own += [] if self.pairs is None else pair_charts(self.pairs)
-        if self.beside is not None:
-            run, audit = self.beside
-            names = shown(self.main.row, 40), shown(run.row, 40)
-            own = side_by_side(own, audit_charts(audit, self.states), names)
-        curves = [*curve_charts(self.runs), *weight_history_charts(self.main)]
-        return [*answer, *curves, *own]
-
-
-def read_report(folders: Sequence[Path], states: How = "pca") -> Report:
-    """Read the runs and audit the foremost of them, and the one to stand beside it."""
-    found = read_runs(folders)
-    runs, main = found.runs, foremost(found.runs)
-    signals.check()
-    config = settings_of(main.folder)
-    if not isinstance(config, RunConfig):
-        from reweigh.audit.pairs import audit_pairs  # a Transformer, for those who translate
-
-        return Report(runs, main, None, pairs=audit_pairs(main.folder), remarks=found.remarks)
-    other = counterpart(runs, main)
-    audit = audit_run(main.folder)
-    return Report(
-        runs,
-        main,
-        audit,
-        texts=texts_of(main.folder, audit),
-        beside=None if other is None else (other, audit_run(other.folder)),
-        states=states,
-        remarks=found.remarks,
-    )
 
 
 def write_report(report: Report, out: Path) -> Path:
@@ -187,7 +98,7 @@ def _content(report: Report) -> dict[str, Any]:
         "about": about(report),
         "to_compare": to_compare(report),
         "counted": counted,
-        "cautions": report.cautions,
+        "cautions": cautions(report),
         "charts": {chart.key: chart for chart in charts},
         "drawings": {c.key: {"data": c.data, "layout": c.layout} for c in charts},
         "environment": json.dumps(
