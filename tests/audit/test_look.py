@@ -43,13 +43,13 @@ def test_loss_and_states_beside_the_weights_are_the_last_students(
 
 
 def test_the_last_student_sees_no_more_than_is_shown(run: Path, monkeypatch) -> None:
-    pass_, sizes = look._pass, []
+    logits, sizes = look._logits, []
 
-    def counted(task, layer, positions):
+    def counted(task, positions):
         sizes.append(len(positions))
-        return pass_(task, layer, positions)
+        return logits(task, positions)
 
-    monkeypatch.setattr(look, "_pass", counted)
+    monkeypatch.setattr(look, "_logits", counted)
     monkeypatch.setattr(look.look, "__defaults__", (20,))
     seen = audit_run(run).look
     assert sizes == [len(seen.probabilities), 20]

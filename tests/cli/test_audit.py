@@ -49,13 +49,14 @@ def test_a_signal_stops_the_pass_over_the_samples_and_nothing_is_written(
     run: Path, tmp_path: Path, monkeypatch, verb: str, number: signal.Signals
 ) -> None:
     before = signal.getsignal(number)
-    pass_, passes = look._pass, []
+    logits, passes = look._logits, []
 
     def asked(*arguments):
+        seen = logits(*arguments)
         passes.append(os.kill(os.getpid(), number))
-        return pass_(*arguments)
+        return seen
 
-    monkeypatch.setattr(look, "_pass", asked)
+    monkeypatch.setattr(look, "_logits", asked)
     monkeypatch.setattr(look, "CHUNK", 10)
     out = tmp_path / ("labels.csv" if verb == "audit" else "page")
     result = CliRunner().invoke(app, [verb, str(run), "--out", str(out)])

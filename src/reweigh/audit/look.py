@@ -5,20 +5,20 @@ epoch is the one that the last weights were given to: only its loss and its stat
 sees the samples that charts show.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from reweigh import signals
 from reweigh.audit.opened import judge_of
 from reweigh.config import RunConfig
 from reweigh.data.samples import Problem
+from reweigh.evenly_spread import evenly_spread
 from reweigh.student import find_layer
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification
@@ -40,36 +40,40 @@ def look(config: RunConfig, problem: Problem, folder: Path, most_shown: int = 20
     """One pass over the training samples, unaugmented, and another over at most `most_shown`."""
     task = judge_of(config, problem)
     assert isinstance(task, Classification)
-    n = len(task.train)
-    shown = np.linspace(0, n - 1, min(n, most_shown)).astype(np.int64)
-    best = _seen(task, folder / "best.safetensors", torch.arange(n))
-    judged = torch.cat([logits.softmax(1) for logits, _ in best])
-    last = _seen(task, folder / "model.safetensors", torch.from_numpy(shown))
-    logits, states = (torch.cat(parts) for parts in zip(*last, strict=True))
+    task.student.eval()
+    shown = evenly_spread(len(task.train), most_shown)
+    load_student(task.student, folder / "best.safetensors")
+    probabilities = _answers(task, torch.arange(len(task.train))).softmax(1)
+    load_student(task.student, folder / "model.safetensors")
+    logits, states = _answers_and_states(task, torch.from_numpy(shown))
     given = torch.from_numpy(problem.train.labels[shown]).long()
     losses = cross_entropy(logits, given, reduction="none")
-    return Look(judged.numpy(), shown, losses.numpy(), states.numpy())
+    return Look(probabilities.numpy(), shown, losses.numpy(), states.numpy())
 
 
-def _seen(task: Classification, model: Path, samples: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Logits (·, K) and internal states (·, d) of a stored student at these samples, in chunks."""
-    load_student(task.student, model)
-    task.student.eval()
-    last_layer = find_layer(task.student, task.layers["I0"])
-    for positions in samples.split(CHUNK):
-        signals.check()
-        logits, states = _pass(task, last_layer, positions)
-        yield logits.cpu(), states.cpu()
+def _answers(task: Classification, samples: Tensor) -> Tensor:
+    """Logits (n, K) of the student at these samples, in chunks."""
+    return torch.cat([_logits(task, positions) for positions in samples.split(CHUNK)])
+
+
+def _answers_and_states(task: Classification, samples: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits (m, K), and what the last linear layer sees, (m, d), in chunks."""
+    seen: list[Tensor] = []
+    logits, states = [], []
+    layer = find_layer(task.student, task.layers["I0"])
+    handle = layer.register_forward_hook(lambda _layer, args, _out: seen.append(args[0]))
+    try:
+        for positions in samples.split(CHUNK):
+            logits.append(_logits(task, positions))
+            states.append(seen[-1].flatten(1).float().cpu())  # a layer may be asked twice
+    finally:
+        handle.remove()
+    return torch.cat(logits), torch.cat(states)
 
 
 @torch.no_grad()
-def _pass(task: Classification, last_layer: nn.Module, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits (n, K) and what the last linear layer sees, (n, d)."""
+def _logits(task: Classification, positions: Tensor) -> Tensor:
+    """Logits (n, K) in one pass."""
+    signals.check()
     x, _ = task.train.batch(positions, train=False)
-    seen: list[Tensor] = []
-    handle = last_layer.register_forward_hook(lambda _layer, args, _out: seen.append(args[0]))
-    try:
-        logits = task.forward(task.student, x)
-    finally:
-        handle.remove()
-    return logits.float(), seen[-1].flatten(1).float()
+    return task.forward(task.student, x).float().cpu()

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reweigh.evenly_spread import evenly_spread
 from reweigh.report.charts import Chart
 from reweigh.report.colours import RIGHT, WRONG
 from reweigh.report.evidence import LONGEST
@@ -42,7 +43,7 @@ def pair_charts(pairs: "PairAudit") -> list[Chart]:
 
 
 def _weight_and_loss(pairs: "PairAudit") -> Chart:
-    dots = np.linspace(0, len(pairs) - 1, min(len(pairs), MOST_DOTS)).astype(np.int64)
+    dots = evenly_spread(len(pairs), MOST_DOTS)
     among = [(name, paint, member[dots]) for name, paint, member in _groups(pairs)]
     caption = (
         f"{len(dots):,} pairs: the loss by the student of the best epoch, and {WHOSE_WEIGHT}. "

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh import signals
+from reweigh.evenly_spread import evenly_spread
 from reweigh.report.charts import Chart, Trace, epoch_axis
 from reweigh.report.colours import colour
 from reweigh.report.runs import Run
@@ -22,7 +23,7 @@ def weight_history(folder: Path) -> tuple[list[int], NDArray[np.float64]]:
     """The epochs in which samples in doubt were weighed, and the quantiles (epochs, 5) of their weights."""
     trusted = kept_samples(folder)["trusted"]  # (n,)
     doubtful = np.flatnonzero(~trusted)
-    some = doubtful[np.linspace(0, len(doubtful) - 1, min(len(doubtful), MOST)).astype(np.int64)]
+    some = doubtful[evenly_spread(len(doubtful), MOST)]
     store = WeightStore(folder / "weights", len(trusted))
     found = {}
     for epoch in store.epochs():
