@@ -5,7 +5,7 @@ import pytest
 from reweigh.config import RunConfig, TranslationConfig, read_config, run_id, to_toml
 from reweigh.config.lineup import PRETRAINED, choose, folder_name, tuned
 from reweigh.errors import UsageError
-from reweigh.training.problem import text_spec
+from reweigh.training.tasks.translation import Translation
 
 
 def translation(*assignments: str) -> TranslationConfig:
@@ -54,7 +54,7 @@ def test_rows_begin_from_one_student_and_its_pairs() -> None:
         assert isinstance(config, TranslationConfig)
         assert name in ("uniform", "deep")
         assert config.student.start == folder_name(PRETRAINED, before)
-        assert (config.seed, text_spec(config).seed) == (asked.seed, 5)
+        assert (config.seed, Translation.spec(config).seed) == (asked.seed, 5)
     assert len({run_id(c) for _, c in runs}) == 5
     with pytest.raises(UsageError, match="--pretrain is for task"):
         tuned([("uniform", RunConfig())], before)

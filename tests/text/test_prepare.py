@@ -8,7 +8,8 @@ from tests.text.texts import sentences, write_folder
 from reweigh.errors import DataError, UsageError
 from reweigh.text import cache
 from reweigh.text import prepare as preparing
-from reweigh.text.prepare import TextSpec, prepare
+from reweigh.text.prepare import prepare
+from reweigh.text.spec import TextSpec
 
 PAIRS = sentences(400)
 TRAIN, VALID, TEST = PAIRS[:300], PAIRS[300:350], PAIRS[350:]
@@ -202,16 +203,6 @@ def test_the_iwslt_archive_as_it_was_published(tmp_path):
         archive.add(folder, "de-en")
     packed = prepare(TextSpec(data="iwslt14", data_dir=tmp_path, merges=50))
     assert packed.record["counts"] == counts
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [({"merges": 0}, "merges is 0"), ({"max_ratio": float("nan")}, "max_ratio is nan"),
-     ({"target": "de"}, "both 'de'"), ({"noise": "flip:1"}, "expected none, mask")],
-)  # fmt: skip
-def test_wrong_settings(options, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        TextSpec(data="x", **options)
 
 
 def test_nothing_to_read(tmp_path):

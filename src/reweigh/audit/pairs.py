@@ -28,7 +28,6 @@ from reweigh.text.pairs import Pairs
 from reweigh.text.prepare import training_text
 from reweigh.text.problem import TranslationProblem
 from reweigh.text.token_batches import in_order
-from reweigh.training.problem import text_spec
 from reweigh.training.tasks.translation import Translation
 
 SHOWN = 10
@@ -131,7 +130,7 @@ def _as_written(config: TranslationConfig, problem: TranslationProblem) -> Pairs
     """The training pairs in the file's own words, unless these are tokens, too."""
     if config.data.tokenised:
         return None
-    text = training_text(text_spec(config))
+    text = training_text(Translation.spec(config))
     return text.take(np.searchsorted(text.ids, problem.train.ids))
 
 

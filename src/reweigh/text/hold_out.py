@@ -7,7 +7,6 @@ filters see training text only: what is scored stays as it was published.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -17,22 +16,10 @@ from reweigh.errors import DataError
 from reweigh.text.codec import TextForm
 from reweigh.text.parts import Part, of_plausible_length, without_copies
 from reweigh.text.sources import Texts
+from reweigh.text.spec import TextSpec
 from reweigh.text.tokenise import refuse_tokenised
 
 _MOST, _LARGEST_SHARE = 1000, 0.1
-
-
-class Limits(Protocol):
-    """What of a specification matters here."""
-
-    @property
-    def max_length(self) -> int: ...
-    @property
-    def max_ratio(self) -> float: ...
-    @property
-    def trusted(self) -> int | None: ...
-    @property
-    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -47,23 +34,23 @@ class Split:
     """Training pairs left out, by reason."""
 
 
-def split(texts: Texts, form: TextForm, limits: Limits, *, given: bool) -> Split:
+def split(texts: Texts, form: TextForm, spec: TextSpec, *, given: bool) -> Split:
     """Everything cut into words and put into its part; `given` by the user, or official."""
     if not form.tokenised:
         refuse_tokenised([*texts.train.source, *texts.train.target], "the training text")
     signals.check()
     read = Part.of(texts.train, form)
     signals.check()
-    train = of_plausible_length(read, limits.max_length, limits.max_ratio)
+    train = of_plausible_length(read, spec.max_length, spec.max_ratio)
     dropped = {"empty": texts.train.empty, "by_length": len(read) - len(train)}
     tests = {name: Part.of(pairs, form) for name, pairs in texts.tests.items()}
     if not tests:
         tests["test"], train = train.cut(_share_of(train), generator(0, "test split"))
-    valid, train = _valid(texts, form, train, limits)
+    valid, train = _valid(texts, form, train, spec)
     tested = given and bool(texts.tests)  # what was cut off here, nobody else can mend
     for name, test in tests.items():
         valid = without_copies(valid, test, ("valid", name), tested and texts.valid is not None)
-    trusted, valid = _trusted(texts, form, valid, limits)
+    trusted, valid = _trusted(texts, form, valid, spec)
     for name, test in tests.items():
         own = tested and texts.trusted is not None
         trusted = without_copies(trusted, test, ("trusted", name), own)
@@ -82,23 +69,23 @@ def split(texts: Texts, form: TextForm, limits: Limits, *, given: bool) -> Split
     return parts
 
 
-def _valid(texts: Texts, form: TextForm, train: Part, limits: Limits) -> tuple[Part, Part]:
+def _valid(texts: Texts, form: TextForm, train: Part, spec: TextSpec) -> tuple[Part, Part]:
     """Pairs of which the trusted ones will be a part, and what is left to train."""
     if texts.valid is not None:
         return Part.of(texts.valid, form), train
     if texts.valid_every is not None:
         chosen = np.arange(1, len(train) + 1) % texts.valid_every == 0
         return train.take(chosen), train.take(~chosen)
-    number = 0 if texts.trusted is not None else limits.trusted or _share_of(train)
-    return train.cut(number, generator(limits.seed, "valid split"))
+    number = 0 if texts.trusted is not None else spec.trusted or _share_of(train)
+    return train.cut(number, generator(spec.seed, "valid split"))
 
 
-def _trusted(texts: Texts, form: TextForm, valid: Part, limits: Limits) -> tuple[Part, Part]:
+def _trusted(texts: Texts, form: TextForm, valid: Part, spec: TextSpec) -> tuple[Part, Part]:
     """The trusted pairs, and what is left of a validation set."""
     if texts.trusted is not None:
         return Part.of(texts.trusted, form), valid
     validates = texts.valid is not None or texts.valid_every is not None
-    number = limits.trusted or (min(_MOST, len(valid) // 2) if validates else len(valid))
+    number = spec.trusted or (min(_MOST, len(valid) // 2) if validates else len(valid))
     if not number:
         raise DataError(
             f"The validation set has {len(valid)} pair(s), of which half would be trusted: give more, or "
@@ -109,7 +96,7 @@ def _trusted(texts: Texts, form: TextForm, valid: Part, limits: Limits) -> tuple
             f"{number:,} pairs cannot be trusted where there are {len(valid):,} to take them from: "
             "lower data.trusted."
         )
-    return valid.cut(number, generator(limits.seed, "trusted split"))
+    return valid.cut(number, generator(spec.seed, "trusted split"))
 
 
 def _share_of(train: Part) -> int:

@@ -160,3 +160,8 @@ def fingerprint(problem: AnyProblem) -> str:
 def trusted_ones(size: int, mixed_in: int) -> NDArray[np.bool_]:
     """Which of the samples that a method trains on are trusted ones, (N,): the last."""
     return np.arange(size) >= size - mixed_in
+
+
+def path_or_none(text: str | None) -> Path | None:
+    """A place that settings name, if they do."""
+    return None if text is None else Path(text)

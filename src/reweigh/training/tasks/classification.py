@@ -23,9 +23,8 @@ from reweigh.training.evaluate import Errors, Forward, error, errors
 from reweigh.training.images import Normalisation
 from reweigh.training.inputs import Inputs
 from reweigh.training.pool import Pool, batches_of, order, pool, split, trusted_positions
-from reweigh.training.problem import data_spec
 from reweigh.training.result import ErrorResult
-from reweigh.training.tasks.base import Standing, Task, fingerprint, trusted_ones
+from reweigh.training.tasks.base import Standing, Task, fingerprint, path_or_none, trusted_ones
 from reweigh.typing import Batch
 
 
@@ -55,8 +54,26 @@ class Classification(Task):
 
     @staticmethod
     def spec(config: RunConfig) -> DataSpec:
-        """The data section and the seed."""
-        return data_spec(config)
+        """The data section, with the seed of the data, as the data package wants it."""
+        data = config.data
+        return DataSpec(
+            data=data.name,
+            data_dir=path_or_none(data.dir),
+            label_column=data.label_column,
+            ignore=tuple(filter(None, map(str.strip, (data.ignore or "").split(",")))),
+            image_size=data.image_size,
+            labels=path_or_none(data.labels),
+            true_labels=data.true_labels,
+            drop=path_or_none(data.drop),
+            trusted=path_or_none(data.trusted),
+            trusted_per_class=data.trusted_per_class,
+            noise=data.noise,
+            imbalance=data.imbalance,
+            train_limit=data.train_limit,
+            test_limit=data.test_limit,
+            seed=config.seed if data.seed is None else data.seed,
+            id_column=data.id_column,
+        )
 
     @staticmethod
     def prepare(spec: DataSpec) -> Problem:

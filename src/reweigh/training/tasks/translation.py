@@ -17,13 +17,13 @@ from reweigh.run_files import SAMPLES
 from reweigh.teachers import Feature, InternalState
 from reweigh.teachers.features import Progressed
 from reweigh.text.codec import VOCABULARY, Codec
-from reweigh.text.prepare import TextSpec, prepare
+from reweigh.text.prepare import prepare
 from reweigh.text.problem import TranslationProblem
+from reweigh.text.spec import TextSpec
 from reweigh.text.token_batches import token_batches
 from reweigh.training.pool import trusted_positions
-from reweigh.training.problem import text_spec
 from reweigh.training.result import BleuResult
-from reweigh.training.tasks.base import Standing, Task, trusted_ones
+from reweigh.training.tasks.base import Standing, Task, path_or_none, trusted_ones
 from reweigh.training.translating import Scores, held_out_loss, score_tests
 from reweigh.typing import Batch
 
@@ -61,8 +61,16 @@ class Translation(Task):
 
     @staticmethod
     def spec(config: TranslationConfig) -> TextSpec:
-        """The data section and the seed."""
-        return text_spec(config)
+        """The data section and the seed, as the text package wants them."""
+        data = config.data.model_dump()
+        name, folder, pieces, seed = map(data.pop, ("name", "dir", "vocabulary", "seed"))
+        return TextSpec(
+            data=name,
+            data_dir=path_or_none(folder),
+            **data,
+            vocabulary=path_or_none(pieces),
+            seed=config.seed if seed is None else seed,
+        )
 
     @staticmethod
     def prepare(spec: TextSpec) -> TranslationProblem:

@@ -4,7 +4,7 @@ from pathlib import Path
 from reweigh.config import read_config
 from reweigh.config.data import DataConfig
 from reweigh.data.prepare import DataSpec
-from reweigh.training.problem import data_spec
+from reweigh.training.tasks.classification import Classification
 
 RENAMED = {"name": "data", "dir": "data_dir"}
 
@@ -18,12 +18,12 @@ def test_values_arrive() -> None:
     config = read_config(
         None, {}, ["seed=3", "data.name=digits", "data.dir=d", "data.noise=flip:0.4"]
     )
-    spec = data_spec(config)
+    spec = Classification.spec(config)
     assert (spec.seed, spec.data, spec.data_dir, spec.noise) == (3, "digits", Path("d"), "flip:0.4")
 
 
 def test_the_data_have_a_seed_of_their_own_where_one_is_given() -> None:
     def spec(*assignments: str) -> DataSpec:
-        return data_spec(read_config(None, {}, assignments))
+        return Classification.spec(read_config(None, {}, assignments))
 
     assert spec("seed=3", "data.seed=0") == spec("seed=0") != spec("seed=3")
