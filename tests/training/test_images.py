@@ -81,7 +81,7 @@ def test_keeps_a_copy_of_its_own(inputs):
     [np.zeros((2, 8, 8, 3)), np.zeros((2, 8, 8), np.uint8), np.zeros((0, 8, 8, 3), np.uint8)],
 )
 def test_anything_but_bytes_of_four_dimensions_is_refused(wrong):
-    with pytest.raises(DataError, match="images must be uint8"):
+    with pytest.raises(DataError, match="Images must be uint8"):
         Images(wrong, Normalisation((0.0,), (1.0,)))
 
 

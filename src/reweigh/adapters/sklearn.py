@@ -93,7 +93,7 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
         if int(np.prod(raw.shape[1:])) != self.n_features_in_:
             raise UsageError(
                 f"a sample has {int(np.prod(raw.shape[1:]))} numbers, but the model was fitted on "
-                f"{self.n_features_in_}."
+                f"{self.n_features_in_}"
             )
         device, training = choose_device(self._config.device), self._config.training
         return answers(self._student, self._scaled(raw), self._inputs_, training, device)
@@ -120,7 +120,7 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
         checked, names = whole.take(known), tuple(map(str, self.classes_))
         missing = set(range(len(self.classes_))) - set(checked.labels.tolist())
         if missing:
-            raise UsageError(f"No trusted row has class {names[min(missing)]!r}; check some.")
+            raise UsageError(f"no trusted row has class {names[min(missing)]!r}; check some")
         kind = "table" if whole.inputs.ndim == 2 else "image"
         rest = drop_copies(whole.take(~known), checked)
         return Problem(rest, checked, checked, names, kind, None, {})  # nothing is tested here
@@ -169,7 +169,7 @@ def _config(model: ReweighedClassifier) -> RunConfig:
     }
     config = read_config(None, options, model.settings)
     if not isinstance(config, RunConfig):
-        raise UsageError(f"task is {config.task!r}; this is a classifier.")
+        raise UsageError(f"task is {config.task!r}; this is a classifier")
     return config
 
 
@@ -177,7 +177,7 @@ def _inputs(X: ArrayLike) -> NDArray[Any]:
     raw = np.asarray(X)
     if raw.ndim > 2 and raw.dtype != np.uint8:
         raise UsageError(
-            f"images are uint8 of shape (n, h, w[, c]), not {raw.dtype} of {raw.shape}."
+            f"images are uint8 of shape (n, h, w[, c]), not {raw.dtype} of {raw.shape}"
         )
     return raw if raw.ndim in (3, 4) else check_array(X, dtype="float64")
 
@@ -185,12 +185,12 @@ def _inputs(X: ArrayLike) -> NDArray[Any]:
 def _mask(trusted: ArrayLike | None, n: int) -> NDArray[np.bool_]:
     if trusted is None:
         raise UsageError(
-            "fit needs trusted=: a bool for each row, true where somebody checked the label."
+            "fit needs trusted=: a bool for each row, true where somebody checked the label"
         )
     mask = np.asarray(trusted)
     if mask.shape != (n,) or mask.dtype != np.bool_ or not mask.any() or mask.all():
         raise UsageError(
             f"trusted is {mask.dtype} of shape {mask.shape} with {int(np.sum(mask == 1))} true; expected "
-            f"({n},) bool, some true and some not."
+            f"({n},) bool, some true and some not"
         )
     return mask

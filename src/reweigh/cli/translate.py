@@ -44,7 +44,7 @@ def translate(
     model = Interpreter(run, last=last, device=device, threads=threads)
     raw = sys.stdin.buffer.read() if sys.stdin is not None else b""
     if not raw:
-        raise DataError("there is nothing to translate: give sentences on standard input.")
+        raise DataError("There is nothing to translate: give sentences on standard input.")
     lines = lines_of(raw, "standard input")
     unknown = model.unknown_share(lines)
     if unknown > 0.1:

@@ -51,7 +51,7 @@ def read_comparison(
     """From a file, options and `key=value` text as for a run, and `methods`, which names the rows."""
     if any(one.startswith(("method.", "method=")) for one in assignments):
         raise UsageError(
-            "compare takes its methods from --methods, with settings of their own; for other settings "
+            "A comparison takes its methods from --methods, with settings of their own; for other settings "
             "add a row of your own, as in --set rows.mine.like=deep --set rows.mine.every=2"
         )
     tree = read_tree(path, options, assignments)

@@ -50,12 +50,12 @@ def _take_gpu(device: str, number: int) -> None:
     if ":" in device:
         raise UsageError(
             f"device = {device!r} would put all processes on one GPU: give auto or cuda, and each "
-            "takes its own"
+            "takes its own."
         )
     if number >= torch.cuda.device_count():
         raise UsageError(
-            f"process {number + 1} of this machine has no GPU of its own, of {torch.cuda.device_count()}: "
-            "give torchrun fewer processes (--nproc-per-node), or device = cpu"
+            f"Process {number + 1} of this machine has no GPU of its own, of {torch.cuda.device_count()}: "
+            "give torchrun fewer processes (--nproc-per-node), or device = cpu."
         )
     torch.cuda.set_device(number)
 

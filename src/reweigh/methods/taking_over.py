@@ -41,9 +41,9 @@ def _fitted(learned: Tensor | None, wanted: Tensor, more: int, name: str, run: P
             return torch.nn.functional.pad(learned, (0, more))
     has = "no such parameter" if learned is None else f"one of shape {tuple(learned.shape)}"
     raise UsageError(
-        f"The teacher of {run} does not fit: here {name} has shape {tuple(wanted.shape)}, there is "
+        f"the teacher of {run} does not fit: here {name} has shape {tuple(wanted.shape)}, there is "
         f"{has}; take a run with the same method.teacher, features and width of the student, or "
-        "teacher = 'margin', which fits any."
+        "teacher = 'margin', which fits any"
     )
 
 
@@ -51,16 +51,16 @@ def _read(file: Path) -> dict[str, Tensor]:
     if not file.is_file():
         raise UsageError(
             f"{file.parent} has no {TEACHER}: method.teacher_from names the folder of a finished run "
-            "whose method has a teacher."
+            "whose method has a teacher"
         )
     try:
         return load_file(file)
     except (SafetensorError, OSError) as error:
-        raise DataError(f"Cannot read the teacher {file}: {error}.") from None
+        raise DataError(f"cannot read the teacher {file}: {error}") from None
 
 
 def _classes(run: Path) -> int:
     kept = kept_samples(run)
     if "class_names" not in kept:
-        raise DataError(f"Cannot read the classes of {run / SAMPLES}: it names none.")
+        raise DataError(f"cannot read the classes of {run / SAMPLES}: it names none")
     return len(kept["class_names"])

@@ -28,7 +28,7 @@ def choose(name: str, channels: int) -> Augmentation | None:
     if name == "auto":
         name = "crop-flip" if channels == 3 else "none"
     if name not in ("crop-flip", "none"):
-        raise UsageError(f"there is no augmentation {name!r}; use auto, crop-flip or none")
+        raise UsageError(f"There is no augmentation {name!r}; use auto, crop-flip or none.")
     return crop_flip if name == "crop-flip" else None
 
 
@@ -44,8 +44,8 @@ def crop_flip(images: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
     n, channels, height, width = images.shape
     if min(height, width) <= PADDING:
         raise UsageError(
-            f"crop-flip reflects {PADDING} pixels at the border, so images must be at least "
-            f"{PADDING + 1} wide and high, got {height}×{width}; set augment to 'none'"
+            f"The augmentation crop-flip reflects {PADDING} pixels at the border, so images must be at least "
+            f"{PADDING + 1} wide and high, got {height}×{width}; set augment to 'none'."
         )
     rows, columns = _source_pixels(ids, seed, epoch, height, width)
     plane = torch.arange(n * channels, device=images.device).view(n, channels, 1)

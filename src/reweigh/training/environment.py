@@ -45,7 +45,7 @@ def choose_device(name: str) -> torch.device:
     if not _is_here(name):
         raise UsageError(
             f"device = {name!r}, but torch can use only {', '.join(devices())} here; "
-            "give one of these, or auto"
+            "give one of these, or auto."
         )
     return torch.device(name)
 

@@ -109,8 +109,8 @@ def _planes(inputs: np.ndarray) -> Tensor:
 def _check(inputs: np.ndarray, ids: np.ndarray | None) -> None:
     if inputs.dtype != np.uint8 or inputs.ndim != 4 or len(inputs) == 0:
         raise DataError(
-            f"images must be uint8 of shape (N, height, width, channels) with N ≥ 1, "
-            f"got {inputs.dtype} {inputs.shape}"
+            f"Images must be uint8 of shape (N, height, width, channels) with N ≥ 1, "
+            f"got {inputs.dtype} {inputs.shape}."
         )
     if ids is not None and ids.shape != (len(inputs),):
-        raise DataError(f"{len(inputs)} images need as many ids, got shape {ids.shape}")
+        raise DataError(f"{len(inputs)} images need as many ids, got shape {ids.shape}.")

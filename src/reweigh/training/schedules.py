@@ -71,10 +71,10 @@ def multiplier(
     """
     if epochs < 1 or steps_per_epoch < 1:
         raise UsageError(
-            f"a schedule needs at least one epoch of one step, got {epochs} × {steps_per_epoch}"
+            f"A schedule needs at least one epoch of one step, got {epochs} × {steps_per_epoch}."
         )
     if not 0 <= warmup_epochs <= epochs:  # false for NaN too
-        raise UsageError(f"warm-up must last 0 to {epochs} epochs, got {warmup_epochs}")
+        raise UsageError(f"Warm-up must last 0 to {epochs} epochs, got {warmup_epochs}.")
     if name.startswith(INVERSE_SQRT):
         return _inverse_sqrt(name)
     fall = parse(name)
@@ -92,7 +92,7 @@ def _inverse_sqrt(name: str) -> Callable[[int], float]:
     """Warm-up and fall of the Transformer's own schedule, in steps."""
     text = name.removeprefix(INVERSE_SQRT)
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"the schedule {name!r} needs steps of warm-up, as in inverse-sqrt:4000")
+        raise UsageError(f"The schedule {name!r} needs steps of warm-up, as in inverse-sqrt:4000")
     warmup = int(text)
     return lambda step: min((step + 1) / warmup, math.sqrt(warmup / (step + 1)))
 
@@ -107,7 +107,7 @@ def parse(name: str) -> Fall:
         return _tenth_after(_marks(name))
     if name in PAPER_MARKS:
         return _tenth_after(PAPER_MARKS[name])
-    raise UsageError(f"there is no schedule {name!r}{nearest(name, NAMES)}")
+    raise UsageError(f"There is no schedule {name!r}{nearest(name, NAMES)}")
 
 
 def _tenth_after(marks: tuple[Fraction, ...]) -> Fall:
@@ -124,7 +124,7 @@ def _marks(name: str) -> tuple[Fraction, ...]:
     rising = all(a < b for a, b in pairwise(values))
     if not values or not rising or not all(0 < value < 1 for value in values):
         raise UsageError(
-            f"the marks of the schedule {name!r} must be rising shares of the run "
+            f"The marks of the schedule {name!r} must be rising shares of the run "
             "between 0 and 1, such as step:0.5,0.75"
         )
     return tuple(Fraction(value).limit_denominator(10**6) for value in values)

@@ -189,7 +189,7 @@ def class_feature(
     layer = "I0" if name == "M1" else name
     if layer not in layers:
         found = ", ".join(f"{k} = {v}" for k, v in layers.items())
-        raise UsageError(f"this student has no internal state {layer}; it has {found}")
+        raise UsageError(f"This student has no internal state {layer}; it has {found}.")
     if name == "M1":
         return SurfaceFeatures(layers[layer], num_classes)
     return InternalState(student, layers[layer], side="input" if name == "I0" else "output")

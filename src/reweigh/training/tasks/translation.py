@@ -145,7 +145,9 @@ class Translation(Task):
         if name == "M1":
             return Progressed()
         if name not in LAYERS:
-            raise UsageError(f"a translator has no internal state {name}; it has I0, I1, M0 and M1")
+            raise UsageError(
+                f"A translator has no internal state {name}; it has I0, I1, M0 and M1."
+            )
         return InternalState(self.student, LAYERS[name], side="output")
 
     def standing(self) -> Standing:
@@ -204,7 +206,7 @@ def build_translator(config: TranslationConfig, vocabulary_size: int) -> Transfo
     known = {"width", "inner", "heads", "layers", "attention_dropout"}
     if unknown := sorted(set(sizes) - known):
         raise UsageError(
-            f"student.options has no {unknown[0]!r}; a Transformer takes {', '.join(sorted(known))}"
+            f"student.options has no {unknown[0]!r}; a Transformer takes {', '.join(sorted(known))}."
         )
     with torch.device("cpu"), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(config.seed)
