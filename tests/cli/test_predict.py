@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
-from reweigh.errors import UsageError
+from reweigh.errors import DataError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +74,28 @@ def test_a_table_that_stays_is_refused_before_anything_is_read(
     (tmp_path / "notes.csv").write_text("id,mine\n")
     refused = said(run, *options, "--out", str(tmp_path / "notes.csv"))
     assert "already exists with other columns (mine)" in str(refused.exception)
+
+
+def test_unreadable_images_are_named_and_the_others_answered(tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        path = tmp_path / "photos" / "ab"[i % 2] / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 255, (6, 6, 3), dtype=np.uint8)).save(path)
+    told = ["train", "--data", str(tmp_path / "photos"), "--epochs", "1", "--threads", "1", "-q"]
+    few = ["--set", "data.trusted_per_class=3", "--set", "student.model=mlp"]
+    ended = CliRunner().invoke(app, [*told, *few, "--out", str(tmp_path / "run")])
+    assert ended.exit_code == 0, ended.output
+    for i in (0, 2):
+        (tmp_path / "photos" / "a" / f"{i}.png").write_bytes(b"no")
+    for options in ([], ["--out", str(tmp_path / "p.csv"), "-q"]):
+        found = CliRunner().invoke(
+            app, ["predict", str(tmp_path / "run"), str(tmp_path / "photos"), *options]
+        )
+        text = found.stdout if not options else (tmp_path / "p.csv").read_text()
+        assert len(list(csv.DictReader(io.StringIO(text)))) == 38
+        assert "0.png cannot be read as an image" in found.stderr
+        assert "2.png cannot be read as an image" in found.stderr
+        assert isinstance(found.exception, DataError)  # exit code 3
+        assert str(found.exception).startswith("2 of 40 images could not be read")

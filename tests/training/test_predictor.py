@@ -62,6 +62,25 @@ def wrong(predictor: Predictor, path: Path, labels: list[str]) -> float:
     return float((answers != labels).mean())
 
 
+def test_unreadable_images_are_no_samples_and_no_silent_gap(tmp_path: Path) -> None:
+    root = photos(tmp_path / "photos")
+    trained(tmp_path / "run", root, "method.name=trusted-only", "student.model=mlp")
+    predictor, new = Predictor(tmp_path / "run"), root / "test" / "dark"
+    whole = predictor.probabilities(new)
+    (new / "03.png").write_bytes(b"no")
+    (new / "00.png").write_bytes(b"")
+    found = predictor.read(new)
+    assert [path.name for path in found.unreadable] == ["00.png", "03.png"]
+    assert found.names.tolist() == [f"{i:02}.png" for i in range(25) if i not in (0, 3)]
+    np.testing.assert_allclose(
+        predictor.probabilities(found), np.delete(whole, [0, 3], axis=0), rtol=1e-5
+    )
+    with pytest.raises(DataError, match=r"00\.png cannot be read .*03\.png cannot .* remove them"):
+        predictor.probabilities(new)
+    with pytest.raises(DataError, match=r"00\.png cannot be read"):
+        predictor.read(new / "00.png")
+
+
 @pytest.mark.parametrize("method", ["trusted-only", "deep"])
 @pytest.mark.parametrize(
     ("mode", "more"),

@@ -8,6 +8,7 @@ import typer
 
 from reweigh.cli import options
 from reweigh.cli.screen import screen
+from reweigh.errors import DataError
 
 
 def predict(
@@ -38,6 +39,9 @@ def predict(
     it learned from (but your module, if the student is your own). Columns:
     id (a file's path, a row's id, else its number), predicted_label,
     confidence. In Python the same is reweigh.Predictor.
+
+    Images that cannot be read are named on stderr and have no row; the exit
+    code is then 3.
 
     [bold]Examples[/bold]
 
@@ -70,3 +74,10 @@ def predict(
         else:
             sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue] (a text stream has it)
             print_csv(found.columns, len(found), sys.stdout)
+        for path, why in samples.unreadable.items():
+            screen.complain(f"{path} {why}.")
+    if samples.unreadable:
+        raise DataError(
+            f"{len(samples.unreadable)} of {len(found) + len(samples.unreadable)} images could not be read "
+            "and have no prediction; the others have."
+        )

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from reweigh.data.columns import Columns
+from reweigh.data.first_few import first_few
+from reweigh.data.ignoring import ignoring
 from reweigh.errors import DataError
 
 _MOST_TEXTS = 100  # distinct texts a column may have; more is a key or prose, not a category
+_SHOWN = 40  # characters of a text in a sentence
 
 
 class Column(BaseModel):
@@ -28,16 +31,17 @@ class Column(BaseModel):
     categories: tuple[str, ...] | None = None
 
     @classmethod
-    def learned(cls, columns: Columns, name: str, train: NDArray[np.bool_]) -> Self:
-        """From the rows where `train` is true."""
+    def learned(cls, columns: Columns, name: str, train: NDArray[np.bool_]) -> Self | str:
+        """From the rows where `train` is true; or why it cannot be."""
         numbers = columns.numbers(name)
         if numbers is None:
-            return cls(name=name, categories=_categories(columns.texts(name)[train], name))
+            texts = np.unique(columns.texts(name)[train]).tolist()
+            if len(texts) > _MOST_TEXTS:
+                return f"{len(texts):,} distinct texts, such as {texts[0][:_SHOWN]!r}"
+            return cls(name=name, categories=tuple(texts))
         known = numbers[train & ~np.isnan(numbers)]
         if not len(known):
-            raise DataError(
-                f"Column {name!r} is empty in all training rows; leave it out (ignore)."
-            )
+            return "empty in all training rows"
         gaps = bool(np.isnan(numbers[train]).any())
         if known.min() == known.max():  # its mean and deviation would be rounding errors
             return cls(name=name, mean=float(known[0]), gaps=gaps)
@@ -72,9 +76,17 @@ class Encoding(BaseModel):
     columns: tuple[Column, ...]
 
     @classmethod
-    def learned(cls, columns: Columns, names: list[str], train: NDArray[np.bool_]) -> Self:
-        """From the rows where `train` is true."""
-        return cls(columns=tuple(Column.learned(columns, name, train) for name in names))
+    def learned(
+        cls,
+        columns: Columns,
+        names: list[str],
+        train: NDArray[np.bool_],
+        ignored: tuple[str, ...] = (),
+    ) -> Self:
+        """From the rows where `train` is true; of columns that cannot be, all are told at once."""
+        found = {name: Column.learned(columns, name, train) for name in names}
+        _refuse({name: why for name, why in found.items() if isinstance(why, str)}, ignored)
+        return cls(columns=tuple(one for one in found.values() if isinstance(one, Column)))
 
     def __call__(self, columns: Columns) -> NDArray[np.float32]:
         """(n, d)"""
@@ -113,12 +125,13 @@ def _gaps_unknown(column: Column, columns: Columns) -> str | None:
     )
 
 
-def _categories(texts: NDArray[np.str_], name: str) -> tuple[str, ...]:
-    categories = np.unique(texts)
-    if len(categories) > _MOST_TEXTS:
+def _refuse(unfit: dict[str, str], ignored: tuple[str, ...]) -> None:
+    """The flag is whole: it leaves out what is left out already, too."""
+    if unfit:
+        told = first_few([f"{name!r} ({why})" for name, why in unfit.items()], "columns")
+        it = "it" if len(unfit) == 1 else "them"
         raise DataError(
-            f"Column {name!r} has {len(categories)} distinct texts, at most {_MOST_TEXTS} can be "
-            f"categories; leave the column out (--set data.ignore={name}, or data.id_column={name} if it "
-            f"names the rows) or encode it as numbers."
+            f"No feature can be made of {told}; it needs numbers, or at most {_MOST_TEXTS} distinct "
+            f"texts: leave {it} out ({ignoring([*ignored, *unfit])}), name the rows by one (data.id_column), "
+            "or write numbers as 1234.5 and dates as 2023-03-17."
         )
-    return tuple(categories.tolist())

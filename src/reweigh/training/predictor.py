@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from reweigh.config import RunConfig, TrainingConfig
+from reweigh.data.readers.image_files import refuse_unreadable
 from reweigh.data.readers.unlabelled import Reader, Unlabelled
 from reweigh.errors import UsageError
 from reweigh.run_files import student_file
@@ -61,7 +62,10 @@ class Predictor:
         return self.inputs.class_names
 
     def read(self, path: Path | str) -> Unlabelled:
-        """The samples in a folder of images, an image, a table or an `.npz` file, with names."""
+        """The samples in a folder of images, an image, a table or an `.npz` file, with names.
+
+        Images that cannot be read are told in `unreadable` and are no samples.
+        """
         return self._reader(Path(path))
 
     def probabilities(self, samples: Samples) -> NDArray[np.float32]:
@@ -72,6 +76,7 @@ class Predictor:
         """
         if isinstance(samples, str | Path):
             samples = self.read(samples)
+            refuse_unreadable(samples.unreadable)  # nothing would tell whose row is missing
         if not isinstance(samples, Unlabelled):
             raw = samples.detach().cpu() if isinstance(samples, Tensor) else samples
             return self._answers(self._reader.array(np.asarray(raw), "the array"))

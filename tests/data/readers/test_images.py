@@ -68,6 +68,18 @@ def test_an_unreadable_image_is_named(tmp_path, content):
         load(str(tmp_path))
 
 
+def test_all_unreadable_images_of_all_parts_are_named_at_once(tmp_path):
+    tree(tmp_path, n=6)
+    broken = [f"train/cat/{i}.png" for i in range(3)] + [f"test/dog/{i}.png" for i in range(4)]
+    for name in broken:
+        (tmp_path / name).write_bytes(b"no")
+    with pytest.raises(DataError) as refused:
+        load(str(tmp_path))
+    for name in broken[:5]:
+        assert f"{tmp_path / name} cannot be read as an image" in str(refused.value)
+    assert str(refused.value).endswith(" and 2 more images; repair or remove them.")
+
+
 def test_sixteen_bits_are_refused_not_clipped(tmp_path):
     tree(tmp_path)
     deep = np.linspace(0, 65535, 30).reshape(6, 5).astype(np.uint16)

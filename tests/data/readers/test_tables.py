@@ -1,3 +1,5 @@
+import re
+import shlex
 import sys
 
 import numpy as np
@@ -133,8 +135,23 @@ def test_more_bad_tables(tmp_path):
     with pytest.raises(DataError, match="no training row"):
         load(write(tmp_path, "x,label,split", [[1, "a", "test"]]))
     rows = [[f"text{i}", "ab"[i % 2]] for i in range(200)]
-    with pytest.raises(DataError, match="160 distinct texts, at most 100"):
+    with pytest.raises(DataError, match=r"of 'name' .160 distinct texts, such as 'text0'"):
         load(write(tmp_path, "name,label", rows))
+
+
+def test_all_columns_that_are_no_features_are_told_with_the_whole_flag(tmp_path):
+    names = ["gone", "my note", *(f"k{j}" for j in range(6))]
+    rows = [["", *(f"{n}{i}" for n in names[1:]), "x", i % 7, "ab"[i % 2]] for i in range(200)]
+    path = write(tmp_path, ",".join([*names, "old", "age", "label"]), rows)
+    with pytest.raises(DataError) as refused:
+        load(path, ignore=("old", "k5"))
+    told = str(refused.value)
+    assert "of 'gone' (empty in all training rows), 'my note' (160 distinct texts" in told
+    assert "and 2 more columns" in told
+    (flag,) = re.findall(r"\((--set .*)\), or", told)
+    text = shlex.split(flag)[1].removeprefix("data.ignore=")
+    assert text == "old,k5,gone,my note,k0,k1,k2,k3,k4"
+    assert load(path, ignore=tuple(text.split(","))).train.inputs.shape[1] == 1
 
 
 def test_parquet_gives_what_csv_gives(tmp_path):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
 from reweigh.data.columns import Columns
+from reweigh.data.readers.image_files import read_images
 from reweigh.data.roles import parts_of
 from reweigh.data.samples import Samples, Source, numbered
 from reweigh.data.splits import hold_out_test
@@ -31,14 +32,10 @@ def read_folder(root: Path, image_size: int | None = None) -> Source:
     """
     in_parts = (root / "train").is_dir()
     train = root / "train" if in_parts else root
+    others = [root / part for part in ("test", "trusted") if in_parts]
     class_names = class_names_of(_walk(train)[1])
-
-    def part(folder: Path) -> Samples | None:
-        return _read_part(folder, class_names, image_size) if folder.is_dir() else None
-
-    whole = _read_part(train, class_names, image_size)
-    test = part(root / "test") if in_parts else None
-    trusted = part(root / "trusted") if in_parts else None
+    parts = _read_parts([train, *filter(Path.is_dir, others)], class_names, image_size)
+    whole, test, trusted = parts[train], parts.get(root / "test"), parts.get(root / "trusted")
     if test is not None:
         return Source(whole, test, class_names, "image", "given", trusted)
     held_out = hold_out_test(whole.labels, whole.content_hashes())
@@ -64,11 +61,18 @@ def read_listing(
     return replace(parts, id_column=id_column, remarks=columns.remarks())
 
 
-def _read_part(folder: Path, class_names: tuple[str, ...], image_size: int | None) -> Samples:
-    paths, texts = _walk(folder)
-    names = np.asarray([str(path.relative_to(folder)) for path in paths])
-    labels = encode(texts, class_names, str(folder))
-    return numbered(read_images(paths, image_size), labels, names)
+def _read_parts(
+    folders: list[Path], class_names: tuple[str, ...], image_size: int | None
+) -> dict[Path, Samples]:
+    """The samples of each folder; read together, so that what is broken is told at once."""
+    walks = {folder: _walk(folder) for folder in folders}
+    labels = {f: encode(texts, class_names, str(f)) for f, (_, texts) in walks.items()}
+    images = read_images([path for paths, _ in walks.values() for path in paths], image_size)
+    ends = np.cumsum([len(paths) for paths, _ in walks.values()])
+    return {
+        f: numbered(part, labels[f], np.asarray([str(path.relative_to(f)) for path in walks[f][0]]))
+        for f, part in zip(folders, np.split(images, ends[:-1]), strict=True)
+    }
 
 
 def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
@@ -97,65 +101,3 @@ def visible_images(root: Path) -> Iterable[Path]:
     files = (path for path in root.rglob("*") if path.is_file())
     shown = (f for f in files if not any(p.startswith(".") for p in f.relative_to(root).parts))
     return (path for path in shown if path.suffix.lower() in SUFFIXES)
-
-
-def read_images(
-    paths: list[Path], image_size: int | None, like: tuple[int, ...] | None = None
-) -> NDArray[np.uint8]:
-    """(n, h, w, c), as `like` is (h, w, c).
-
-    Unless it is given, all are of one size, with one channel only if every image is grey.
-    """
-    channels = None if like is None else like[2]
-    images = [_load(path, image_size, channels) for path in paths]
-    size = images[0].shape[:2] if like is None else like[:2]
-    for image, path in zip(images, paths, strict=True):
-        if image.shape[:2] != size:
-            raise DataError(_other_size(path, image.shape[:2], size, paths[0], like is not None))
-    channels = channels or max(1 if image.ndim == 2 else 3 for image in images)
-    shape = (*size, channels)
-    return np.stack([np.broadcast_to(i[..., None] if i.ndim == 2 else i, shape) for i in images])
-
-
-def _other_size(
-    path: Path, found: tuple[int, ...], size: tuple[int, ...], first: Path, trained: bool
-) -> str:
-    if trained:
-        return (
-            f"{path} has size {found} and the student takes {size}; resize the image, or train with "
-            f"data.image_size, which resizes all."
-        )
-    return (
-        f"{path} has size {found} but {first} has {size}; images must be of one size: set image_size "
-        f"to resize them all."
-    )
-
-
-def _load(path: Path, image_size: int | None, channels: int | None) -> NDArray[np.uint8]:
-    """One image: (h, w) if it is grey or shall be, else (h, w, 3)."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise DataError(
-            "Reading images needs Pillow, which is not installed; "
-            "run `pip install 'reweigh[images]'`."
-        ) from None
-    try:
-        with Image.open(path) as image:
-            _refuse_deep(image.mode, path)
-            grey = channels == 1 or image.mode in {"1", "L"}
-            plain = image.convert("L" if grey else "RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
-        raise DataError(f"{path} cannot be read as an image ({problem}).") from None
-    if image_size is not None:
-        plain = plain.resize((image_size, image_size), Image.Resampling.BILINEAR)
-    return np.asarray(plain)
-
-
-def _refuse_deep(mode: str, path: Path) -> None:
-    """Pillow clips 16 bits to 8: all that is not black would become white."""
-    if mode.startswith(("I", "F")):
-        raise DataError(
-            f"{path} has more than 8 bits a pixel (Pillow's mode {mode}); convert the images to 8 bits, "
-            f"with the range of brightness that matters."
-        )

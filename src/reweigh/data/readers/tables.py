@@ -71,7 +71,7 @@ def source_of(
     raw = numbered(codes, labels, _names(columns, key))
     parts = parts_of(columns, raw, class_names, "table")
     train = np.isin(raw.ids, parts.train.ids)  # (n,)
-    encoding = Encoding.learned(columns, features, train)
+    encoding = Encoding.learned(columns, features, train, ignore)
     inputs = encoding(columns)
     return replace(
         parts,

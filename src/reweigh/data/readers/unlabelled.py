@@ -4,7 +4,7 @@ A folder of images (sub-folders and all), one image, a table, a table whose colu
 images, or an `.npz` file with an array `x`. Labels that happen to be there are not looked at.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from reweigh.data.encoding import Encoding
 from reweigh.data.naming import ID, spelled
 from reweigh.data.npz import read_npz
 from reweigh.data.readers.arrays import inputs_of
-from reweigh.data.readers.images import SUFFIXES, read_images, visible_images
+from reweigh.data.readers.image_files import read_readable
+from reweigh.data.readers.images import SUFFIXES, visible_images
 from reweigh.data.samples import Kind
 from reweigh.errors import DataError, UsageError
 
@@ -29,6 +30,8 @@ class Unlabelled:
     names: NDArray[np.str_]  # (n,)
     cautions: tuple[str, ...] = ()
     """What to know before believing a prediction."""
+    unreadable: dict[Path, str] = field(default_factory=dict)
+    """Image files that are not among the inputs, and why."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,9 @@ class Reader:
         if strange or not files:
             what = f"{strange[0].name} is no image" if strange else "there is no image"
             raise DataError(f"{origin}: {what} ({', '.join(sorted(SUFFIXES))}).")
-        return Unlabelled(read_images(files, self.image_size, self.shape), np.asarray(names))
+        inputs, unreadable = read_readable(files, self.image_size, self.shape)
+        kept = [name for name, file in zip(names, files, strict=True) if file not in unreadable]
+        return Unlabelled(inputs, np.asarray(kept), unreadable=unreadable)
 
     def _table(self, path: Path) -> Unlabelled:
         columns = Columns.read(path)
