@@ -1,4 +1,5 @@
 import math
+import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,17 @@ def complaint(*assignments: str) -> str:
     with pytest.raises(UsageError) as caught:
         read_config(None, {}, assignments)
     return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["good.csv", "my table.PARQUET", "a.npz", "photos"])
+def test_data_in_place_of_settings_is_told_where_it_belongs(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("a,label\n1,x\n") if path.suffix else path.mkdir()
+    with pytest.raises(UsageError) as caught:
+        read_config(path)
+    assert str(caught.value) == (
+        f"{path} is data, not a settings file (.toml); give it as --data {shlex.quote(str(path))}."
+    )
 
 
 def test_later_sources_win(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Settings from a TOML file, options and `--set key=value`, checked as a whole."""
 
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from reweigh.config.section import Section, subsection
 from reweigh.config.settings import TASKS, Settings
 from reweigh.errors import UsageError
 
+DATA_ENDINGS = (".csv", ".parquet", ".npz")
 LARGEST_FILE = 1_000_000  # bytes; settings take two thousand
 
 
@@ -68,6 +70,10 @@ def check(tree: Mapping[str, Any], source: str, method: str = "method") -> Setti
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a UTF-8 TOML file; a byte-order mark and Windows line ends are accepted."""
+    if path.is_dir() or path.suffix.lower() in DATA_ENDINGS:
+        raise UsageError(
+            f"{path} is data, not a settings file (.toml); give it as --data {shlex.quote(str(path))}."
+        )
     try:
         raw = path.read_bytes()
     except OSError as error:
