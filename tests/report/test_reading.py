@@ -52,6 +52,10 @@ def test_a_comparison_names_its_rows(home: Path, tmp_path: Path) -> None:
     named = tmp_path / f"plain-twice_s0_{alone.result['run_id'][:8]}"
     shutil.copytree(home, named)
     assert read_runs([tmp_path]).runs[0].row == "plain-twice"
+    own = copied(home, tmp_path / "own" / "mine-Mine_s0_0123abcd")
+    result = json.loads((own / "result.json").read_text()) | {"method": "mine:Mine"}
+    (own / "result.json").write_text(json.dumps(result))
+    assert read_runs([own]).runs[0].row == "mine:Mine"
 
 
 def test_what_holds_no_finished_run_is_refused(home: Path, tmp_path: Path) -> None:

@@ -67,6 +67,13 @@ def test_a_run_of_one_s_own_is_called_as_its_folder(tmp_path: Path) -> None:
     assert [(row["method"], row["cost"]) for row in table.rows] == [("deep-K2", 1), ("plain", 1)]
 
 
+def test_a_method_of_one_s_own_is_called_as_in_the_comparison(tmp_path: Path) -> None:
+    put(tmp_path, "mine-Mine_s0_a", method={"name": "mine:Mine"})
+    put(tmp_path, "twice_s0_b", method={"name": "mine:Mine", "options": {"most": 2}})
+    (table,) = read_tables(tmp_path)
+    assert [row["method"] for row in table.rows] == ["mine:Mine", "twice"]
+
+
 def test_what_failed_or_has_not_finished_is_named(tmp_path: Path) -> None:
     put(tmp_path, "uniform_s0_a", method={"name": "uniform"})
     put(tmp_path, "uniform_s1_b", "failed", seed=1, method={"name": "uniform"})

@@ -93,9 +93,13 @@ def defining(toml: str) -> dict[str, Any]:
     return values
 
 
-def row_in(folder: str) -> str:
-    """ROW of ROW_sSEED_ID, as a comparison names its folders; others are called as they like."""
-    return re.sub(r"_s\d+(_[0-9a-f]+)?$", "", folder)
+def row_in(folder: str, method: str = "") -> str:
+    """ROW of ROW_sSEED_ID, as a comparison names its folders; others are called as they like.
+
+    A folder cannot be called `module:Class`: the name of the run's `method` says where the colon was.
+    """
+    row = re.sub(r"_s\d+(_[0-9a-f]+)?$", "", folder)
+    return method if method.replace(":", "-") == row else row
 
 
 def _origin(path: str) -> str:

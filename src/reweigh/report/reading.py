@@ -122,5 +122,5 @@ def _read(home: Path, given: Path) -> Run:
 
 def _row(home: Path, result: dict[str, Any]) -> str:
     """A comparison names its folders ROW_sSEED_ID, so that variants of one method stay apart."""
-    row = row_in(home.name)
+    row = row_in(home.name, result["method"])
     return row if row != home.name else result["method"]

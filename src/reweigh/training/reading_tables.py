@@ -31,7 +31,7 @@ class _Run:
     @property
     def name(self) -> str:
         """Its row."""
-        return row_in(self.home.name)
+        return row_in(self.home.name, self.method["name"])
 
     @property
     def method(self) -> dict[str, Any]:
