@@ -59,3 +59,9 @@ def test_a_cluster_that_is_none_is_refused(tmp_path: Path) -> None:
     for address in ("slurm", "ray:", "dask", "dask://"):
         with pytest.raises(UsageError, match=r"expected ray, ray://HOST:PORT or dask://HOST:PORT"):
             paper("run", "deeper", "--scale", "tiny", "--out", str(tmp_path), "--cluster", address)
+
+
+@pytest.mark.parametrize("verb", [("show",), ("run", "--scale", "tiny", "--dry-run")])
+def test_two_forms_at_once_are_refused(verb: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="--markdown and --latex are forms of the same table"):
+        paper(*verb, "transfer", "--markdown", "--latex")

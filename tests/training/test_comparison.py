@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from reweigh.config.lineup import LINEUP
 from reweigh.config.writing import plain_values
 from reweigh.training.comparison import Comparison, with_cost
@@ -103,8 +105,36 @@ def test_a_paper_gets_a_table_with_its_caption() -> None:
         | errors
         for s in (0, 1)
     ]
-    text = Comparison(rows, {"focal_s0": "not finished"}, terms="noise=flip:0.4").latex()
+    rows[0]["cautions"] = ["nobody\nchecked 5% of it"]
+    made = Comparison(
+        rows,
+        {"focal_s0": "not finished"},
+        terms="lr=0.1",
+        about="my_set (noise flip:0.4, 9 epochs)",
+    )
+    above, text = made.latex().split(r"\begin{table}")
+    assert above == "% Missing: focal_s0: not finished\n% Caution: nobody checked 5% of it\n"
     assert r"my\_deep & 2 & 10.00 $\pm$ 0.00 & 20.00 $\pm$ 0.00 & 1.50 & -- \\" in text
-    assert r"\caption{Test error in percent; noise=flip:0.4; trained on the trusted" in text
-    assert r"Missing: focal\_s0: not finished}" in text
+    assert (
+        r"\caption{Test error in percent on my\_set (noise flip:0.4, 9 epochs), mean $\pm$ standard "
+        r"deviation over 2 seeds; lr=0.1; trained on the trusted samples as well"
+    ) in text
+    assert r"best epoch chosen by them: my\_deep}" in text
+    one = Comparison(rows[1:]).latex()
+    assert one.startswith(r"\begin{table}")
+    assert r"\caption{Test error in percent, of one seed;" in one
     assert r"\begin{tabular}{lrrrrr}" in text
+
+
+def test_programs_get_a_line_a_method_with_numbers_as_they_are() -> None:
+    errors = {"test_error_last": 0.125, "test_error_best_by_trusted": 0.25, "noise_auroc": None}
+    plain = {"method": "uniform", "settings": {"name": "uniform"}, "cost": 1.0, **errors}
+    own = plain | {"method": "mine:Mine", "cost": 1.5, "noise_auroc": 0.9}
+    rows = [own | {"seed": 0}, own | {"seed": 1, "test_error_last": 0.375}, plain | {"seed": 0}]
+    first, second = Comparison(rows, folder=Path("runs/a"), terms="lr=0.1").figures()
+    assert first == {
+        "method": "mine:Mine", "seeds": 2, "mean": 25.0, "std": pytest.approx(17.6776695),
+        "best_mean": 25.0, "best_std": 0.0, "cost": 1.5, "auroc": 0.9,
+        "measure": "Test error, %", "terms": "lr=0.1", "folder": "runs/a",
+    }  # fmt: skip
+    assert (second["std"], second["best_std"], second["auroc"]) == (None, None, None)

@@ -126,6 +126,7 @@ def audit(
 
     reweigh bench audit --stored --markdown
     """
+    options.one_form(markdown=markdown, json=as_json)
     from reweigh.bench import audit as bench_audit
     from reweigh.bench.audit_table import markdown as as_markdown
     from reweigh.bench.audit_table import read_cells, tables

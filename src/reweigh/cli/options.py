@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from reweigh.errors import UsageError
+
 
 def settings(**given: Any) -> dict[str, Any]:
     """The options that were given, by the names of the settings that they change."""
@@ -17,6 +19,15 @@ _SETTINGS = {
     "noise": "data.noise",
     "epochs": "training.epochs",
 }
+
+
+def one_form(**asked: bool) -> None:
+    """Refuse two forms of one result: whoever pipes it on would get the one and not the other."""
+    names = [f"--{name}" for name, wanted in asked.items() if wanted]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} are forms of the same table: choose one.")
+
+
 SCREEN, _WHAT, _HOW = "Screen", "What to learn", "Where and how"
 
 ConfigFile = Annotated[
@@ -99,6 +110,7 @@ DryRun = Annotated[
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="For a page.")]
 Latex = Annotated[bool, typer.Option("--latex", help="For a paper, with booktabs.")]
+Csv = Annotated[bool, typer.Option("--csv", help="One line a method, numbers as they are.")]
 Json = Annotated[
     bool,
     typer.Option("--json", help="One JSON object on stdout.", rich_help_panel=SCREEN),

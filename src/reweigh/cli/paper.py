@@ -85,6 +85,7 @@ def show(
 
     reweigh paper show flip --only "CIFAR-10, 40% flip"
     """
+    options.one_form(markdown=markdown, latex=latex, json=as_json)
     from reweigh.paper.catalogue import find
     from reweigh.paper.result import read_result
     from reweigh.paper.run import chosen, scale_of
@@ -142,6 +143,7 @@ def run(
 
     reweigh paper run table1 --scale full --cluster ray
     """
+    options.one_form(markdown=markdown, latex=latex, json=as_json)
     from reweigh.paper.catalogue import find
 
     recipe = find(name)

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from reweigh.paper.cell import PAPER, Cell, Recipe, Scale
 from reweigh.paper.plan import Named, Place, runs_of
-from reweigh.training.comparison import ON_TRUSTED
 from reweigh.training.measures import BLEU, ERROR, spread
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import is_done, read_record
+from reweigh.training.table_notes import ON_TRUSTED
 from reweigh.training.written_tables import latex, markdown
 
 Found = dict[str, Any]

@@ -26,13 +26,14 @@ from reweigh.errors import (
 )
 from reweigh.own_code import forget_code, named_in
 from reweigh.replacing import make_folder
-from reweigh.training.comparison import Comparison, Row, with_cost
+from reweigh.training.comparison import Comparison, with_cost
 from reweigh.training.progress import Progress, SilentProgress
 from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, is_done, read_record
 from reweigh.training.same_data import refuse_changed
+from reweigh.training.table_notes import Row
 from reweigh.training.tasks import forget_problems
 
 Named = tuple[str, Settings]

@@ -4,8 +4,7 @@ All its rows have the same terms: data, noise, student and schedule.
 """
 
 import statistics
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,15 +13,11 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
-from reweigh.config.methods import trains_on_trusted
-from reweigh.config.writing import plain_values
-from reweigh.training.measures import over_seeds, spread
-from reweigh.training.test_size import by_size, worth_telling
+from reweigh.config.lineup import PRETRAINED
+from reweigh.training.measures import measure_of, over_seeds, spread
+from reweigh.training.table_notes import Row, by_method, cautions, notes
 from reweigh.training.written_tables import latex, markdown
 
-ON_TRUSTED = "trained on the trusted samples as well, and their best epoch chosen by them"
-Row = dict[str, Any]
 Column = tuple[str, Callable[[list[Row]], str]]
 """Its head, and its cell from the rows of one method."""
 
@@ -38,18 +33,34 @@ class Comparison:
     folder: Path = Path()
     terms: str = ""
     """What tells this table from others of its folder."""
+    about: str = ""
+    """What it is of: data, noise, epochs."""
 
     def outcome(self) -> dict[str, Any]:
         """For programs."""
         return {"terms": self.terms, "rows": self.rows, "failures": dict(self.failures)}
 
+    def figures(self) -> list[dict[str, Any]]:
+        """For programs that read tables: a line a method, numbers as they are, in the table's unit."""
+        measure = measure_of([*self.rows])
+        lines = []
+        for rows in by_method(self.rows):
+            last, best = (
+                over_seeds([measure.scale * row[key] for row in rows])
+                for key in (measure.last, measure.best)
+            )
+            who = {"method": rows[0]["method"], "seeds": len(rows)}
+            scores = {"mean": last[0], "std": last[1], "best_mean": best[0], "best_std": best[1]}
+            what_for = {"cost": _cost(rows), "auroc": _auroc(rows)}
+            table = {"measure": measure.title, "terms": self.terms, "folder": str(self.folder)}
+            lines.append({**who, **scores, **what_for, **table})
+        return lines
+
     def table(self) -> Table:
         """For a terminal: errors in percent or BLEU, cost in units of plain training."""
         what = "BLEU" if _bleu(self.rows) else "test error, %"
         where = f"{self.folder}: {self.terms}" if self.terms else f"{self.folder}"
-        words = (self._caption(), _of_test_size(self.rows), _other_data(self.rows))
-        words = (*words, *_cautions(self.rows))
-        caption = "; ".join(word for word in words if word)
+        caption = "; ".join([*notes(self.rows), *cautions(self.rows)])
         table = Table(title=escape(f"{what} ({where})"), caption=escape(caption) or None)
         for name in self._heads():
             table.add_column(name, justify="left" if name == "method" else "right")
@@ -61,88 +72,37 @@ class Comparison:
 
     def markdown(self) -> str:
         """For a page."""
-        words = [self.terms, markdown(self._heads(), self._lines(), ["method"]), *self._below()]
+        own = [self.terms, markdown(self._heads(), self._lines(), ["method"])]
+        words = [*own, *notes(self.rows), *self._doubts()]
         return "\n\n".join(word for word in words if word)
 
     def latex(self) -> str:
-        """For a paper."""
-        what = "BLEU" if _bleu(self.rows) else "Test error in percent"
-        caption = "; ".join(word for word in (what, self.terms, *self._below()) if word)
-        return latex(self._heads(), self._lines(), ["method"], caption)
+        """For a paper; what casts doubt on it is for its author, and stands above it."""
+        words = [self._title(), self.terms, *notes(self.rows)]
+        caption = "; ".join(word for word in words if word)
+        return latex(self._heads(), self._lines(), ["method"], caption, self._doubts())
 
-    def _below(self) -> list[str]:
-        """What a reader must know of the figures."""
+    def _title(self) -> str:
+        """What the figures are, what they are of, and what stands behind ±."""
+        what = "BLEU" if _bleu(self.rows) else "Test error in percent"
+        of = f"{what} on {self.about}" if self.about else what
+        seeds = max(len(rows) for rows in by_method(self.rows))
+        spread = f"mean ± standard deviation over {seeds} seeds" if seeds > 1 else "of one seed"
+        return f"{of}, {spread}"
+
+    def _doubts(self) -> list[str]:
         missing = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
-        words = [self._caption(), missing and f"Missing: {missing}", _of_test_size(self.rows)]
-        return [word for word in [*words, _other_data(self.rows), *_cautions(self.rows)] if word]
+        return [*([f"Missing: {missing}"] if missing else []), *cautions(self.rows)]
 
     def _heads(self) -> list[str]:
         return [name for name, _ in self._columns()]
 
     def _lines(self) -> list[tuple[str, ...]]:
-        return [tuple(cell(rows) for _, cell in self._columns()) for rows in _by_method(self.rows)]
+        return [tuple(cell(rows) for _, cell in self._columns()) for rows in by_method(self.rows)]
 
     def _columns(self) -> list[Column]:
         scores = _bleu_columns(self.rows) if _bleu(self.rows) else ERRORS
         return [*WHO, *scores, *WHAT_FOR]
-
-    def _caption(self) -> str | None:
-        settings = {row["method"]: row["settings"] for row in self.rows}
-        less = {m: budget for m, own in settings.items() if (budget := _budget(own))}
-        words = [
-            f"{', '.join(m for m in less if less[m] == budget)}: {budget}"
-            for budget in dict.fromkeys(less.values())
-        ]
-        both = [m for m, own in settings.items() if trains_on_trusted(own)]
-        both = [m for m in both if m != "trusted-only"]  # its name says more
-        if both:
-            words.append(f"{ON_TRUSTED}: {', '.join(both)}")
-        if _bleu(self.rows):
-            signature = self.rows[0]["signature"]
-            words.insert(0, f"BLEU as multi-bleu.perl, in brackets detokenised ({signature})")
-        return "; ".join(words) or None
-
-
-def _cautions(rows: Sequence[Row]) -> list[str]:
-    """What every run said of the data, once."""
-    said = dict.fromkeys(word for row in rows for word in row.get("cautions", ()))
-    return [f"Caution: {word}" for word in said]
-
-
-def _of_test_size(rows: Sequence[Row]) -> str:
-    """What no spread over seeds covers, of the row where it is most; empty where nobody kept the size."""
-    size = {row.get("test_samples") for row in rows}
-    if len(size) != 1 or not (samples := size.pop()):
-        return ""
-    values = [over_seeds([100 * r["test_error_last"] for r in one]) for one in _by_method(rows)]
-    points = [100 * by_size(mean / 100, samples) for mean, _ in values]
-    if not any(map(worth_telling, points, values)):
-        return ""
-    return f"a test set of {samples:,} samples leaves ± {max(points):.1f} points by its size alone"
-
-
-def _by_method(rows: Sequence[Row]) -> list[list[Row]]:
-    methods = dict.fromkeys(row["method"] for row in rows)
-    return [[row for row in rows if row["method"] == method] for method in methods]
-
-
-def _other_data(rows: Sequence[Row]) -> str:
-    """Seeds whose runs do not compare: what their settings name has changed between them."""
-    own = [row for row in rows if row["method"] != PRETRAINED]  # which may have been free of noise
-    kept = {(row["seed"], row["fingerprint"]) for row in own if row.get("fingerprint")}
-    times = Counter(seed for seed, _ in kept)
-    told = ", ".join(str(seed) for seed in sorted(times) if times[seed] > 1)
-    return (
-        f"Caution: runs of seed {told} learned from different data, and do not compare"
-        if told
-        else ""
-    )
-
-
-def _budget(settings: dict[str, Any]) -> str | None:
-    """What a method runs on, where its authors give it more."""
-    known = (less for row, less in BUDGETS.items() if plain_values(LINEUP[row]) == settings)
-    return next(known, None)
 
 
 def with_cost(rows: list[Row]) -> list[Row]:
@@ -184,14 +144,18 @@ def _errors(rows: list[Row], key: str) -> str:
     return spread([100 * row[key] for row in rows])
 
 
-def _cost(rows: list[Row]) -> str:
+def _cost(rows: list[Row]) -> float | None:
     costs = [row["cost"] for row in rows if row["cost"] is not None]
-    return f"{statistics.median(costs):.2f}" if costs else "–"
+    return statistics.median(costs) if costs else None
 
 
-def _auroc(rows: list[Row]) -> str:
+def _auroc(rows: list[Row]) -> float | None:
     found = [row["noise_auroc"] for row in rows if row["noise_auroc"] is not None]
-    return f"{statistics.mean(found):.3f}" if found else "–"
+    return statistics.mean(found) if found else None
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
 
 
 WHO: list[Column] = [
@@ -202,4 +166,7 @@ ERRORS: list[Column] = [
     ("last epoch", partial(_errors, key="test_error_last")),
     ("best by trusted", partial(_errors, key="test_error_best_by_trusted")),
 ]
-WHAT_FOR: list[Column] = [("cost", _cost), ("noise AUROC", _auroc)]
+WHAT_FOR: list[Column] = [
+    ("cost", lambda rows: _figure(_cost(rows), 2)),
+    ("noise AUROC", lambda rows: _figure(_auroc(rows), 3)),
+]

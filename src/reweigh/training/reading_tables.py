@@ -14,9 +14,10 @@ from reweigh.config.lineup import LINEUP, PRETRAINED
 from reweigh.config.writing import defining, row_in
 from reweigh.errors import UsageError
 from reweigh.run_files import CONFIG, STATUS, is_run
-from reweigh.training.comparison import Comparison, Row, with_cost
+from reweigh.training.comparison import Comparison, with_cost
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import is_done, read_record
+from reweigh.training.table_notes import Row
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,15 @@ def _table(runs: Sequence[_Run], folder: Path, terms: str, lost: Mapping[str, st
     order = {name: place for place, name in enumerate([PRETRAINED, *LINEUP])}
     rows = [row_of(r.home, n, r.method) for r, n in zip(runs, names, strict=True) if not r.missing]
     rows.sort(key=lambda row: (order.get(row["method"], len(order)), row["method"], row["seed"]))
-    return Comparison(with_cost(rows), _missing(runs) | dict(lost), folder, terms)
+    missing = _missing(runs) | dict(lost)
+    return Comparison(with_cost(rows), missing, folder, terms, _about(runs[0].settings))
+
+
+def _about(settings: Mapping[str, Any]) -> str:
+    """Data, noise and epochs; a file without its folder, which is one of this machine."""
+    data, epochs = settings["data"], settings["training"]["epochs"]
+    noise = "no planted noise" if data["noise"] == "none" else f"noise {data['noise']}"
+    return f"{Path(data['name']).name} ({noise}, {epochs} epoch{'s' * (epochs != 1)})"
 
 
 def _missing(runs: Iterable[_Run]) -> dict[str, str]:
