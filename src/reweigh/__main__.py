@@ -1,5 +1,5 @@
 """`python -m reweigh` is the command line, as `reweigh` is."""
 
-from reweigh.cli.app import main
+from reweigh.cli.start import start
 
-main()
+start()

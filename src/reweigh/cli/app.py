@@ -24,13 +24,12 @@ from reweigh.cli.report import report
 from reweigh.cli.resume import resume
 from reweigh.cli.screen import report_unexpected, screen
 from reweigh.cli.settings_command import SettingsCommand
+from reweigh.cli.start import STOPPED
 from reweigh.cli.table import table
 from reweigh.cli.train import train
 from reweigh.cli.translate import translate
 from reweigh.cli.verbs import Verbs
 from reweigh.errors import ReweighError
-
-STOPPED = 130
 
 app = Verbs(
     no_args_is_help=True,
