@@ -1,6 +1,7 @@
 """Every recipe at every scale: complete settings that validate, the published values, one name each."""
 
 import tomllib
+from typing import get_args
 
 import pytest
 
@@ -8,8 +9,9 @@ from reweigh.config import Settings, run_id, to_toml
 from reweigh.config.reading import check
 from reweigh.errors import UsageError
 from reweigh.paper.catalogue import RECIPES, find
-from reweigh.paper.cell import SCALES, TEACHER, Cell, Scale
+from reweigh.paper.cell import TEACHER, Cell, Scale
 
+SCALES = get_args(Scale)
 PUBLISHED = {
     "table1": 36, "features": 7, "levels": 5, "teacher": 4, "deeper": 3, "steps": 6,
     "weights": 0, "uniform": 32, "flip": 32, "bleu": 6, "transfer": 6,

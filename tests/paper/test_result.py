@@ -3,12 +3,13 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from tests.training.small import settings
 
 from reweigh.errors import UsageError
-from reweigh.paper.cell import POSTER, SCALES, Cell, Origin, Published, Recipe
+from reweigh.paper.cell import POSTER, Cell, Origin, Published, Recipe, Scale
 from reweigh.paper.plan import Place, runs_of, waves
 from reweigh.paper.result import Result, read_result
 from reweigh.paper.run import chosen, claim
@@ -29,7 +30,9 @@ SEARCH = Cell(
 NONE = Cell("GLC", "A, 20%", (), Published(1.0), "not built")
 CELLS = [PLAIN, SEARCH, NONE]
 MIXED = Cell("mixed", "A, 20%", (settings("method.name=trusted-mixed"),), why="ours")
-RECIPE = Recipe("r", "A title", "Table 9", lambda scale: CELLS, dict.fromkeys(SCALES, "One 100%."))
+RECIPE = Recipe(
+    "r", "A title", "Table 9", lambda scale: CELLS, dict.fromkeys(get_args(Scale), "One 100%.")
+)
 
 
 def finish(place: Place, cell: Cell, number: int, seed: int, last: float, trusted: float) -> None:

@@ -29,7 +29,7 @@ def test_training_images_come_out_with_mean_0_and_deviation_1(inputs):
     images = Images(inputs, Normalisation.of(inputs))
     batch = images.batch(torch.arange(len(images)), train=False)
     assert batch.dtype == torch.float32
-    assert batch.shape == (2500, *images.shape) == (2500, 3, 8, 8)
+    assert batch.shape == (2500, 3, 8, 8)
     torch.testing.assert_close(batch.mean(dim=(0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)
     torch.testing.assert_close(batch.std(dim=(0, 2, 3)), torch.ones(3), atol=1e-4, rtol=0)
 

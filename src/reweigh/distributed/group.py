@@ -21,12 +21,10 @@ class Traffic:
     """What this process has handed to the group for summing or sharing, before any algorithm's factor."""
 
     bytes: int = 0
-    calls: int = 0
 
     def note(self, x: Tensor) -> None:
         """One more collective on x."""
         self.bytes += x.numel() * x.element_size()
-        self.calls += 1
 
 
 traffic = Traffic()

@@ -14,7 +14,6 @@ from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
 
 Scale = Literal["tiny", "cpu", "full"]
-SCALES: tuple[Scale, ...] = ("tiny", "cpu", "full")
 
 PAPER = "the paper"
 POSTER = "Meta-Weight-Net's poster"

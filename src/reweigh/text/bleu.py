@@ -32,12 +32,6 @@ class Bleu(NamedTuple):
     signature: str
     """How the detokenised score was computed."""
 
-    def __str__(self) -> str:
-        return (
-            f"BLEU {self.tokenised:.2f} (tokenised, as multi-bleu.perl), "
-            f"{self.detokenised:.2f} ({self.signature})"
-        )
-
 
 def bleu(
     words: Sequence[str],

@@ -86,11 +86,6 @@ class Images:
     def __len__(self) -> int:
         return len(self.bytes)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(C, H, W) of one sample, as models are built for."""
-        return tuple(self.bytes.shape[1:])
-
     def batch(self, indices: Tensor, epoch: int = 0, *, train: bool = True) -> Tensor:
         """The images at `indices` (n,), augmented for this epoch if `train`, normalised."""
         indices = indices.to(self.bytes.device)

@@ -14,11 +14,6 @@ class Rows:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(d,) of one sample, as models are built for."""
-        return tuple(self.values.shape[1:])
-
     def batch(self, indices: Tensor, epoch: int = 0, *, train: bool = True) -> Tensor:
         """The rows at `indices` (n,); tables are not augmented."""
         return self.values.index_select(0, indices.to(self.values.device))
