@@ -15,7 +15,9 @@ from reweigh.audit.second_pass import home_of, second_pass
 from reweigh.cli.app import app
 from reweigh.errors import InterruptedRun, UsageError
 from reweigh.training.progress import SilentProgress
+from reweigh.training.run import settings_of
 from reweigh.training.run_folder import read_status
+from reweigh.training.tasks import prepared
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +79,24 @@ def test_rows_without_names_in_a_table_with_a_column_of_numbers_from_1(tmp_path:
     second_pass(run, first, "drop", SilentProgress(), ["reweigh"])
     kept = audit_run(home_of(run, "drop")).samples.ids
     np.testing.assert_array_equal(kept, first.samples.ids[~first.is_issue])
+
+
+def test_corrected_labels_of_test_samples_stay_corrected(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(120) < 0.3, 1 - np.arange(120) % 2, np.arange(120) % 2)
+    rows = [f"r{k},{rng.normal(3 * (k % 2)):.3f},{labels[k]}" for k in range(120)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    truth = [f"r{k},{k % 2}" for k in range(60)]
+    (tmp_path / "l.csv").write_text("\n".join(["id,label", *truth]))
+    data = (f"data.name={tmp_path / 't.csv'}", "data.noise=none", "data.trusted_per_class=5")
+    own = (*data, f"data.labels={tmp_path / 'l.csv'}", "method.name=uniform")
+    run = finished_run(tmp_path / "run", *own, "training.epochs=6")
+    second_pass(run, audit_run(run), "relabel", SilentProgress(), ["reweigh"])
+    folders = (run, home_of(run, "relabel"))
+    first, second = (prepared(settings_of(folder)).test for folder in folders)
+    known = first.ids < 60
+    assert (first.labels[known] == first.ids[known] % 2).all()
+    np.testing.assert_array_equal(second.labels, first.labels)
 
 
 def test_names_that_a_spreadsheet_would_run_are_written_harmless_and_read_as_they_were(

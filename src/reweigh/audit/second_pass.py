@@ -22,12 +22,14 @@ from reweigh.audit.run import Audit
 from reweigh.config import RunConfig
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import plain_values
-from reweigh.data.samples import Samples
+from reweigh.data.corrections import in_doubt
+from reweigh.data.samples import Problem, Samples, joined
 from reweigh.data.table_file import write_columns
 from reweigh.errors import InterruptedRun, UsageError
 from reweigh.training.progress import Progress
 from reweigh.training.result import ErrorResult
 from reweigh.training.run import begin_or_go_on, resume, settings_of
+from reweigh.training.tasks import prepared
 from reweigh.training.whereabouts import with_data_found
 
 How = Literal["drop", "relabel"]
@@ -129,17 +131,29 @@ def _dropping(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
 def _relabelled(config: RunConfig, folder: Path, audit: Audit) -> RunConfig:
     """Under the suggested labels where there are issues; noise is in the labels, so none is planted.
 
-    Where it was planted into the data's own labels, those are the truth.
+    Where it was planted into the data's own labels, those are the truth. The file takes the place of the
+    run's own labels, and so tells those of test samples, too, where that file corrected some.
     """
     file = folder.resolve() / "second-pass-relabel.csv"
-    labels = np.where(audit.is_issue, audit.predicted, audit.samples.labels)  # (n,)
-    names = np.asarray(_written(audit.class_names))
-    everyone = np.arange(len(labels))
-    _write(_named(audit.samples, everyone) | {"label": names[labels]}, file)
+    samples = audit.samples
+    labels = np.where(audit.is_issue, audit.predicted, samples.labels)  # (n,)
+    if (test := _corrected_test(config)) is not None:
+        samples, labels = joined(samples, test), np.concatenate([labels, test.labels])
+    names, everyone = np.asarray(_written(audit.class_names)), np.arange(len(labels))
+    _write(_named(samples, everyone) | {"label": names[labels]}, file)
     data = config.data
     ours = data.noise != "none" and data.labels is None
     truth = "original" if ours else data.true_labels
     return _with_data(config, labels=str(file), noise="none", true_labels=truth)
+
+
+def _corrected_test(config: RunConfig) -> Samples | None:
+    """The test samples, where the run's file of labels may have corrected some."""
+    if config.data.labels is None or config.data.true_labels == "original":
+        return None
+    problem = prepared(config)
+    assert isinstance(problem, Problem), "a RunConfig has samples"
+    return problem.test if in_doubt(config.data.name, problem.record["split"]) else None
 
 
 def _named(samples: Samples, some: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

@@ -35,7 +35,7 @@ class DataConfig(Section):
     """Where the files of a built-in set are; unset: $REWEIGH_DATA, then the known places."""
 
     labels: str | None = None
-    """File of labels that replace the training labels: your own noisy ones drop in here."""
+    """File of labels that replace the training labels: your own, noisy or corrected, drop in here."""
 
     true_labels: Literal["unknown", "original"] = "unknown"
     """With `labels`: are the replaced labels the truth? Then noise detection can be scored."""

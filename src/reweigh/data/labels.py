@@ -1,4 +1,4 @@
-"""Training labels from a separate file, so that anybody's noisy labels drop in.
+"""Labels from a separate file, so that anybody's noisy labels drop in.
 
     labels.txt   one label a line            labels.npy   one number (or name) a sample
     labels.csv   one column, or id,label     where id is a sample's number or its name (see `ids`)
@@ -8,6 +8,7 @@ training ids count (for a table that we split, every row of the table). With ids
 some samples; the others keep theirs.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,21 +21,37 @@ from reweigh.data.samples import Indices, Labels, Samples, Source
 from reweigh.errors import DataError
 
 
-def read_labels(path: Path, train: Samples, source: Source) -> Labels:
-    """The labels of `train` after those of the file took the place of its own.
+@dataclass(frozen=True)
+class NewLabels:
+    """Labels that a file gives to the samples of these ids."""
 
-    The file may name samples that were held out, too.
-    """
+    file: Path
+    ids: Indices  # (m,)
+    labels: Labels  # (m,)
+    named: bool
+    """Whether the file names its samples, or has a label for every one."""
+
+    def put_on(self, samples: Samples) -> Samples:
+        """The samples under their new labels; those without one keep theirs."""
+        labels, order = samples.labels.copy(), np.argsort(samples.ids)
+        place = np.searchsorted(samples.ids, self.ids, sorter=order).clip(max=len(samples) - 1)
+        known = samples.ids[order[place]] == self.ids
+        labels[order[place[known]]] = self.labels[known]
+        return samples.with_labels(labels)
+
+
+def read_labels(path: Path, source: Source) -> NewLabels:
+    """The labels of a file; it may name samples that were held out, too."""
     ids, texts = _read(path, source)
-    numbers = encode(texts, source.class_names, str(path))
+    labels = encode(texts, source.class_names, str(path))
     if ids is not None:
-        return _replace(train, ids, numbers)
-    if len(numbers) != (expected := len(source.counted)):
+        return NewLabels(path, ids, labels, named=True)
+    if len(labels) != (expected := len(source.counted)):
         raise DataError(
-            f"{path} has {len(numbers)} labels but the data has {expected} samples to label; give "
+            f"{path} has {len(labels)} labels but the data has {expected} samples to label; give "
             f"one a sample, or a CSV with the columns id,label."
         )
-    return numbers[train.ids]
+    return NewLabels(path, np.arange(len(labels)), labels, named=False)
 
 
 def _read(path: Path, source: Source) -> tuple[Indices | None, NDArray[np.str_]]:
@@ -48,12 +65,3 @@ def _read(path: Path, source: Source) -> tuple[Indices | None, NDArray[np.str_]]
             f"{path} has the columns {', '.join(columns.names)}; expected id,label or one column."
         )
     return ids_in(columns, source), as_written(columns.labels("label"))
-
-
-def _replace(train: Samples, ids: Indices, numbers: Labels) -> Labels:
-    """Labels of samples that are not in `train` (trusted ones, say) have nowhere to go."""
-    labels, order = train.labels.copy(), np.argsort(train.ids)
-    place = np.searchsorted(train.ids, ids, sorter=order).clip(max=len(train) - 1)
-    known = train.ids[order[place]] == ids
-    labels[order[place[known]]] = numbers[known]
-    return labels

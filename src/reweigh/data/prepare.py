@@ -13,6 +13,7 @@ import numpy as np
 
 from reweigh import signals
 from reweigh.data.cautions import cautions
+from reweigh.data.corrections import corrected, in_doubt
 from reweigh.data.ids import read_ids
 from reweigh.data.labels import read_labels
 from reweigh.data.long_tail import long_tail
@@ -41,7 +42,7 @@ class DataSpec:
     image_size: int | None = None
     """Height and width that images of a folder or listing are resized to."""
     labels: Path | None = None
-    """A file of training labels that replace the data's own (see `labels`)."""
+    """A file of labels that replace the data's own (see `labels` and `corrections`)."""
     true_labels: Literal["unknown", "original"] = "unknown"
     """`original`: where `labels` is given, the labels it replaces are the right ones."""
     drop: Path | None = None
@@ -88,9 +89,13 @@ def prepare(spec: DataSpec) -> Problem:
     )
     _check_left(rest, trusted, source.class_names)
     signals.check()
-    test = _limited_test(source, spec)
+    new = None if spec.labels is None else read_labels(spec.labels, source)
+    test, unused = _limited_test(source, spec), ()
+    if new is not None and new.named and spec.true_labels == "unknown":
+        doubt = in_doubt(spec.data, source.split)
+        test, unused = corrected(new, test, rest, trusted, test_in_doubt=doubt)
     original = _reduced(rest, source, spec)
-    given = _own_labels(original, source, spec)
+    given = original if new is None else new.put_on(original)
     noisy, truth, planted = _noisy(given, original, source, spec)
     train, true_labels = _kept(noisy, truth, source, spec)
     copies = clear.take(~np.isin(clear.ids, np.concatenate([rest.ids, trusted.ids])))  # of trusted
@@ -107,7 +112,7 @@ def prepare(spec: DataSpec) -> Problem:
         copies=copies, files=[*filter(None, (spec.labels, spec.trusted, spec.drop))],
     )  # fmt: skip
     return Problem(
-        train, trusted, test, source.class_names, source.kind, true_labels, record, words,
+        train, trusted, test, source.class_names, source.kind, true_labels, record, (*words, *unused),
         source.encoding, source.readings,
     )  # fmt: skip
 
@@ -159,13 +164,6 @@ def _reduced(train: Samples, source: Source, spec: DataSpec) -> Samples:
     if spec.imbalance != 1:
         train = train.take(long_tail(train.labels, num_classes, spec.imbalance, spec.seed))
     return train
-
-
-def _own_labels(train: Samples, source: Source, spec: DataSpec) -> Samples:
-    """The training set under the user's labels; the trusted set keeps the data's own."""
-    if spec.labels is None:
-        return train
-    return train.with_labels(read_labels(spec.labels, train, source))
 
 
 def _noisy(
