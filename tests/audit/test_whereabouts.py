@@ -11,11 +11,13 @@ import pytest
 from tests.audit.made_up import audited, finished_run
 
 from reweigh.audit.run import audit_run
+from reweigh.config import read_config
 from reweigh.errors import DataError, UsageError
 from reweigh.report.contents import read_report
 from reweigh.report.reading import read_runs
 from reweigh.report.write import render
 from reweigh.training.tasks import _prepared
+from reweigh.training.whereabouts import with_data_found
 
 SETTINGS = ("data.name=t.csv", "data.noise=none", "data.trusted_per_class=5")
 
@@ -80,6 +82,17 @@ def test_a_noise_matrix_is_found_from_elsewhere(home: Path, tmp_path: Path) -> N
         patch.chdir(tmp_path)
         _prepared.cache_clear()
         audit_run(planted)
+
+
+@pytest.mark.parametrize("key", ["labels", "trusted", "test", "drop"])
+def test_files_beside_the_data_are_found_from_elsewhere(
+    key: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home.parent / "rows.csv").write_text("id\n3\n")
+    monkeypatch.chdir(tmp_path)
+    config = read_config(None, {}, [f"data.{key}=rows.csv"])
+    found = getattr(with_data_found(config, home).data, key)
+    assert found == str(home.parent / "rows.csv")
 
 
 def test_a_page_does_not_tell_where_a_run_began(home: Path) -> None:

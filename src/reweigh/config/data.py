@@ -61,6 +61,9 @@ class DataConfig(Section):
     trusted_per_class: int | None = Field(default=None, gt=0)
     """How many per class are split off as trusted before noise is planted; unset: at most 100."""
 
+    test: str | None = None
+    """Test set: a file of ids and right labels (id,label); unset: the source's own, else a fifth."""
+
     noise: Noise = "none"
     """Planted: none, uniform:P (may keep the label), flip:P (two other classes) or matrix:FILE."""
 

@@ -57,7 +57,7 @@ def _trusted_by_nobody(trusted: Samples) -> Iterator[str]:
 def _test_in_doubt() -> Iterator[str]:
     yield (
         "the test set was split off the given labels: where they are wrong, a right answer counts as "
-        "a test error; give test samples with right labels to know the error"
+        "a test error; give test samples with right labels (data.test) to know the error"
     )
 
 

@@ -52,6 +52,9 @@ class Columns:
         """The columns' names, in the file's order."""
         return list(self.values)
 
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
+
     def texts(self, name: str) -> NDArray[np.str_]:
         """A column as text, without blanks around it: 'pro' and 'pro ' are one."""
         return np.char.strip(self.values[name].astype(np.str_))

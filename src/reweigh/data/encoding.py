@@ -99,9 +99,14 @@ class Encoding(BaseModel):
         return [words for words in (*said, *gaps) if words is not None]
 
     @property
+    def features(self) -> list[str]:
+        """The columns' names."""
+        return [column.name for column in self.columns]
+
+    @property
     def names(self) -> str:
         """The columns' names, to be told."""
-        return ", ".join(column.name for column in self.columns)
+        return ", ".join(self.features)
 
 
 def _texts_unknown(column: Column, columns: Columns) -> str | None:

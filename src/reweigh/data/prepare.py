@@ -1,6 +1,6 @@
 """From a description of the data to a problem to learn.
 
-Load, split off the trusted set, limit, long tail, the user's own labels, noise, what is dropped: in
+Load, split off test and trusted set, limit, long tail, the user's own labels, noise, what is dropped: in
 this order, so that each random choice is the same whatever the later steps are.
 """
 
@@ -23,6 +23,7 @@ from reweigh.data.samples import Labels, Problem, Samples, Source
 from reweigh.data.seeds import generator
 from reweigh.data.sources import load
 from reweigh.data.splits import per_class, proportional
+from reweigh.data.test_set import with_listed_test
 from reweigh.data.trusted import split_trusted, with_trusted_in_train
 from reweigh.errors import DataError, UsageError
 
@@ -63,6 +64,8 @@ class DataSpec:
     """Of every random choice but the test set, which is the same for all seeds."""
     id_column: str | None = None
     """Of a table: the column that names its rows; None: one called id."""
+    test: Path | None = None
+    """A file of the samples to test on, with right labels, in place of a fifth (see `test_set`)."""
 
     def __post_init__(self) -> None:
         parse_noise(self.noise)
@@ -82,6 +85,8 @@ def prepare(spec: DataSpec) -> Problem:
         spec.data, spec.data_dir, spec.label_column, spec.image_size, spec.ignore, spec.id_column
     )
     signals.check()
+    if spec.test is not None:
+        source = with_listed_test(source, spec.test, spec.trusted, spec.label_column)
     source = with_trusted_in_train(source, spec.trusted)
     clear = _clear_of_test(source)
     rest, trusted = split_trusted(
@@ -119,7 +124,8 @@ def prepare(spec: DataSpec) -> Problem:
 
 def _check_files(spec: DataSpec) -> None:
     """Told before gigabytes are read."""
-    for name, path in {"labels": spec.labels, "trusted": spec.trusted, "drop": spec.drop}.items():
+    for name in ("labels", "trusted", "test", "drop"):
+        path: Path | None = getattr(spec, name)
         if path is not None and not path.is_file():
             raise UsageError(
                 f"data.{name} is {str(path)!r}, and there is no such file in {Path.cwd()}."

@@ -19,7 +19,7 @@ Labels: TypeAlias = NDArray[np.int64]  # (n,), classes 0..K-1
 Indices: TypeAlias = NDArray[np.int64]  # (m,), positions
 Hashes: TypeAlias = NDArray[np.uint64]  # (n,), one per sample
 Kind: TypeAlias = Literal["image", "table"]
-Split: TypeAlias = Literal["official", "ours", "given"]
+Split: TypeAlias = Literal["official", "ours", "given", "listed"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class Source:
     """Everything a reader found.
 
     `split` says who drew the line between train and test: the data set's authors (`official`),
-    a reader of ours, or the user (`given`); the rule for copies depends on it (see `overlap`).
+    a reader of ours, or the user, in the data (`given`) or by a file of ids (`listed`); the rule for
+    copies depends on it (see `overlap`).
     """
 
     train: Samples

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from reweigh.data.checked import read_checked
 from reweigh.data.checks import check_samples
-from reweigh.data.classes import encode
 from reweigh.data.ids import read_ids
 from reweigh.data.npz import read_npz
 from reweigh.data.overlap import drop_copies, refuse_copies
@@ -52,7 +52,8 @@ def split_trusted(
     if path is None:
         trusted = _drawn(train, source, number, seed)
     else:
-        trusted = _listed(path, train, source, label_column)
+        others = "no training sample (or a copy of a test sample)"
+        trusted = read_checked(path, train, source, label_column, others)
     return drop_copies(train, trusted), trusted
 
 
@@ -98,21 +99,6 @@ def _read_npz(path: Path, source: Source) -> Samples:
     if "x_trusted" not in arrays:
         raise DataError(f"{path} has no array 'x_trusted' (it has {', '.join(arrays) or 'none'}).")
     return samples_of(arrays, "trusted", source.class_names, path)
-
-
-def _listed(path: Path, train: Samples, source: Source, label_column: str) -> Samples:
-    ids, texts = read_ids(path, source, (label_column, "label"))
-    place = {int(i): position for position, i in enumerate(train.ids)}
-    missing = [int(i) for i in ids if int(i) not in place]
-    if missing or not len(ids):
-        what = f"id {missing[0]}" if missing else "nothing"
-        raise DataError(
-            f"{path} names {what}, which is no training sample (or a copy of a test sample)."
-        )
-    trusted = train.take(np.asarray([place[int(i)] for i in ids]))
-    if texts is None:
-        return trusted
-    return trusted.with_labels(encode(texts, source.class_names, str(path)))
 
 
 def _drawn(train: Samples, source: Source, number: int | None, seed: int) -> Samples:

@@ -9,7 +9,7 @@ from reweigh.data.catalogue import names, text_names
 from reweigh.run_files import ENVIRONMENT
 from reweigh.training.run_folder import read_record
 
-_PATHS = ("name", "dir", "labels", "trusted", "drop", "vocabulary")
+_PATHS = ("name", "dir", "labels", "trusted", "test", "drop", "vocabulary")
 _MATRIX = "matrix:"  # what comes before a path in `noise`
 
 S = TypeVar("S", bound=Settings)

@@ -20,7 +20,7 @@ from reweigh.data.naming import no_features, way_to_name
 from reweigh.data.readers.images import SUFFIXES, read_listing
 from reweigh.data.readings import readings
 from reweigh.data.roles import ROLES, parts_of
-from reweigh.data.samples import Source, numbered
+from reweigh.data.samples import Samples, Source, numbered
 from reweigh.errors import DataError
 
 
@@ -70,18 +70,29 @@ def source_of(
     key = names_rows(columns, id_column)
     raw = numbered(codes, labels, _names(columns, key))
     parts = parts_of(columns, raw, class_names, "table")
-    train = np.isin(raw.ids, parts.train.ids)  # (n,)
-    encoding = Encoding.learned(columns, features, train, ignore)
-    inputs = encoding(columns)
+    made = encoded(replace(parts, id_column=key), features, ignore)
+    assert made.encoding is not None, "just learned"
+    train = np.isin(raw.ids, made.train.ids)  # (n,)
+    told = readings(columns, made.encoding, train, label_column, key)
+    return replace(made, readings=told, remarks=columns.remarks(features))
+
+
+def encoded(source: Source, features: list[str], ignored: tuple[str, ...] = ()) -> Source:
+    """The same parts of a table, with these columns as numbers by what the training rows say."""
+    assert source.table is not None, "its rows are samples"
+    train = np.isin(np.arange(len(source.table)), source.train.ids)  # (n,)
+    encoding = Encoding.learned(source.table, features, train, ignored)
+    inputs = encoding(source.table)
+
+    def part(samples: Samples) -> Samples:
+        return replace(samples, inputs=inputs[samples.ids])
+
     return replace(
-        parts,
-        train=replace(parts.train, inputs=inputs[parts.train.ids]),
-        test=replace(parts.test, inputs=inputs[parts.test.ids]),
-        trusted=parts.trusted and replace(parts.trusted, inputs=inputs[parts.trusted.ids]),
+        source,
+        train=part(source.train),
+        test=part(source.test),
+        trusted=source.trusted and part(source.trusted),
         encoding=encoding,
-        readings=readings(columns, encoding, train, label_column, key),
-        remarks=columns.remarks(features),
-        id_column=key,
     )
 
 

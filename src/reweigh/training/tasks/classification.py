@@ -73,6 +73,7 @@ class Classification(Task):
             test_limit=data.test_limit,
             seed=config.seed if data.seed is None else data.seed,
             id_column=data.id_column,
+            test=path_or_none(data.test),
         )
 
     @staticmethod
