@@ -42,7 +42,8 @@ def audited(
     problem = Problem(samples, samples, samples, class_names, "image", true, {})
     shown = np.arange(0, len(true), 3)
     losses = -np.log(p[shown, given[shown]])
-    return judge(problem, weights, Look(p, shown, losses, p[shown]))
+    known = np.full(p.shape[1], True)
+    return judge(problem, weights, Look(p, shown, losses, p[shown], known))
 
 
 def finished_run(folder: Path, *assignments: str) -> Path:

@@ -3,7 +3,7 @@ import pytest
 from tests.audit.made_up import K, evidence
 
 from reweigh.audit import find_label_issues, get_label_quality_scores
-from reweigh.audit.issues import noise_matrix, wrong_per_class
+from reweigh.audit.issues import judged, noise_matrix, wrong_per_class
 from reweigh.errors import UsageError
 
 
@@ -68,3 +68,17 @@ def test_a_class_without_samples_and_one_without_confidence_are_no_evidence() ->
 def test_another_order_is_refused() -> None:
     with pytest.raises(UsageError, match="label_quality"):
         find_label_issues(labels=[0], pred_probs=[[1.0]], return_indices_ranked_by="margin")  # pyright: ignore[reportArgumentType]
+
+
+def test_labels_of_a_class_that_the_student_does_not_know_are_not_judged() -> None:
+    """It never says 2, so that hardly any p(2) is below the mean of those called so."""
+    labels = np.array([0] * 40 + [1] * 40 + [2] * 5)
+    p = np.full((85, 3), 0.02, np.float32)
+    p[np.arange(85), np.where(labels == 2, 0, labels)] = 0.96
+    p[:10] = [0.55, 0.41, 0.04]  # unsure ones
+    alone = judged(labels, p)
+    assert alone.is_issue[labels == 2].all()
+    assert alone.noise_matrix[0, 2] > 0.2
+    found = judged(labels, p, np.array([True, True, False]))
+    assert not found.is_issue.any()
+    np.testing.assert_array_equal(found.noise_matrix, np.eye(3))

@@ -54,3 +54,10 @@ def test_the_last_student_sees_no_more_than_is_shown(run: Path, monkeypatch) -> 
     seen = audit_run(run).look
     assert sizes == [len(seen.probabilities), 20]
     assert len(seen.shown) == len(seen.losses) == len(seen.states) == 20
+
+
+def test_a_class_is_known_if_some_of_its_trusted_samples_are_found() -> None:
+    trusted = np.array([0] * 20 + [1] * 20)  # nobody vouches for 2 and 3
+    answers = np.array([0] * 20 + [1] * 2 + [0] * 18)  # two of twenty are hardly any
+    p = np.eye(4, dtype=np.float32)[[0, 0, 1, 2]]  # 3 is never said
+    assert look.known_classes(trusted, answers, p).tolist() == [True, False, True, False]

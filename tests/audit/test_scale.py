@@ -23,7 +23,7 @@ p = rng.random((n, K), dtype=np.float32)
 p /= p.sum(axis=1, keepdims=True)
 weights = rng.random((10, n), dtype=np.float32)
 problem = Problem(samples, samples, samples, tuple(map(str, range(K))), "image", labels, {})
-audit = judge(problem, weights, Look(p, np.arange(9), p[:9, 0], p[:9]))
+audit = judge(problem, weights, Look(p, np.arange(9), p[:9, 0], p[:9], p[0] >= 0))
 write_columns(audit.columns, len(audit), Path("audit.csv"))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """

@@ -92,7 +92,7 @@ def test_a_signal_during_imports_has_the_same_exit_code(
 
 def test_one_group_is_not_several_and_its_table_is_named() -> None:
     summary = {
-        "samples": 2, "estimated_wrong": 1, "not_judged": {"test": 5}, "cautions": [],
+        "samples": 2, "estimated_wrong": 1, "not_judged": {"test": 5}, "cautions": [], "checked": None,
         "conflicting_copies": [["a", "b"]], "detection": None, "table": "x/audit.csv",
     }  # fmt: skip
     told = "1 group, the first a, b (all in x/audit.csv, column copy_group)."

@@ -58,21 +58,33 @@ def find_label_issues(
     return issues[np.argsort(found.quality[issues], kind="stable")]
 
 
-def judged(labels: NDArray[np.int64], pred_probs: NDArray[np.float32]) -> Judged:
-    """Every label's quality, and which are issues: as many as the noise matrix says, and the hardly right."""
+def judged(
+    labels: NDArray[np.int64],
+    pred_probs: NDArray[np.float32],
+    known: NDArray[np.bool_] | None = None,
+) -> Judged:
+    """Every label's quality, and which are issues: as many as the noise matrix says, and the hardly right.
+
+    A class that the student does not know (`known`, (K,)) is no answer to be confident of, and its
+    labels are no issues: a student that never names a class says nothing against them.
+    """
     quality = get_label_quality_scores(labels, pred_probs)
-    matrix, predicted = noise_matrix(labels, pred_probs), pred_probs.argmax(axis=1)
+    matrix, predicted = noise_matrix(labels, pred_probs, known), pred_probs.argmax(axis=1)
     mask = issues_among(labels, predicted, quality, matrix, below=HARDLY_RIGHT)
-    return Judged(quality, matrix, predicted, mask)
+    return Judged(quality, matrix, predicted, mask if known is None else mask & known[labels])
 
 
-def noise_matrix(labels: NDArray[np.int64], pred_probs: NDArray[np.float32]) -> NDArray[np.float64]:
+def noise_matrix(
+    labels: NDArray[np.int64],
+    pred_probs: NDArray[np.float32],
+    known: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float64]:
     """Estimated share (K, K) of the samples given class i (row) that are of class j (column)."""
-    counts = _confident_counts(labels, pred_probs, _thresholds(labels, pred_probs))
-    unknown = counts.sum(axis=1) == 0
-    counts[unknown] = np.eye(len(counts))[
-        unknown
-    ]  # nobody is confident: no evidence against the labels
+    known = np.full(pred_probs.shape[1], True) if known is None else known
+    t = np.where(known, _thresholds(labels, pred_probs), np.inf)
+    counts = _confident_counts(labels, pred_probs, t)
+    silent = (counts.sum(axis=1) == 0) | ~known
+    counts[silent] = np.eye(len(counts))[silent]  # no evidence against the labels
     return counts / counts.sum(axis=1, keepdims=True)
 
 

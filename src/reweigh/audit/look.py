@@ -20,10 +20,13 @@ from reweigh.config import RunConfig
 from reweigh.data.samples import Problem
 from reweigh.evenly_spread import evenly_spread
 from reweigh.student import find_layer
+from reweigh.training.evaluate import probabilities
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification
 
 CHUNK = 1000
+HARDLY_ANY = 0.1
+"""A student that finds no more of a class's trusted samples does not know that class. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Look:
     shown: NDArray[np.int64]  # (m,), positions of the samples for charts
     losses: NDArray[np.float32]  # (m,), of their given labels, by the last student
     states: NDArray[np.float32]  # (m, d), the last student's internal states I_0 of them
+    known: NDArray[np.bool_]  # (K,), the classes that the best student can tell
 
 
 def look(config: RunConfig, problem: Problem, folder: Path, most_shown: int = 2000) -> Look:
@@ -43,12 +47,32 @@ def look(config: RunConfig, problem: Problem, folder: Path, most_shown: int = 20
     task.student.eval()
     shown = evenly_spread(len(task.train), most_shown)
     load_student(task.student, folder / "best.safetensors")
-    probabilities = _answers(task, torch.arange(len(task.train))).softmax(1)
+    p = _answers(task, torch.arange(len(task.train))).softmax(1).numpy()
+    known = known_classes(problem.trusted.labels, _sure_answers(task), p)
     load_student(task.student, folder / "model.safetensors")
     logits, states = _answers_and_states(task, torch.from_numpy(shown))
     given = torch.from_numpy(problem.train.labels[shown]).long()
     losses = cross_entropy(logits, given, reduction="none")
-    return Look(probabilities.numpy(), shown, losses.numpy(), states.numpy())
+    return Look(p, shown, losses.numpy(), states.numpy(), known)
+
+
+def known_classes(
+    trusted: NDArray[np.int64], answers: NDArray[np.int64], p: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """Which classes (K,) the student knows: it finds some of their trusted samples.
+
+    Where no sample of a class is trusted, it must name the class for a training sample at least.
+    """
+    K = p.shape[1]
+    size = np.bincount(trusted, minlength=K)
+    found = np.bincount(trusted[answers == trusted], minlength=K)
+    named = np.bincount(p.argmax(axis=1), minlength=K) > 0
+    return np.where(size > 0, found > HARDLY_ANY * size, named)
+
+
+def _sure_answers(task: Classification) -> NDArray[np.int64]:
+    """The student's classes of the trusted samples, (t,)."""
+    return probabilities(task.student, task.trusted, task.forward).argmax(1).cpu().numpy()
 
 
 def _answers(task: Classification, samples: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from reweigh.audit.look import Look, look
 from reweigh.audit.opened import opened
 from reweigh.audit.weights import weight_or_nan, weights_of
 from reweigh.config import RunConfig
+from reweigh.data.first_few import first_few
 from reweigh.data.samples import Problem, Samples
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import read_record
@@ -49,6 +50,8 @@ class Audit:
     look: Look
     not_judged: dict[str, int]
     """How many samples of the other parts there are."""
+    checked: dict[str, int] | None = None
+    """How many labels somebody checked, and how many of those were wrong."""
     cautions: tuple[str, ...] = ()
     """What to know before believing a figure."""
 
@@ -98,6 +101,7 @@ class Audit:
             "not_judged": self.not_judged,
             "issues": int(self.is_issue.sum()),
             "estimated_wrong": self.estimated_wrong,
+            "checked": self.checked,
             "conflicting_copies": [self.called[group].tolist() for group in self.copies],
             "classes": self.class_rows(),
             "noise_matrix": self.noise_matrix.round(4).tolist(),
@@ -118,7 +122,9 @@ class Audit:
                     "samples": int(member.sum()),
                     "issues": int(self.is_issue[member].sum()),
                     "label_quality": float(self.quality[member].mean()) if member.any() else None,
-                    "estimated_wrong_share": float(1 - self.noise_matrix[k, k]),
+                    "estimated_wrong_share": float(1 - self.noise_matrix[k, k])
+                    if self.look.known[k]
+                    else None,  # not judged
                     "most_likely_instead": self.class_names[rival] if other[rival] > 0 else None,
                 }
             )
@@ -150,7 +156,7 @@ def of_the_run(folder: Path) -> Iterator[str]:
 def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:
     """The audit of a problem from its weights (epochs, n) and the student's look at it."""
     samples = problem.train
-    quality, matrix, predicted, issue = judged(samples.labels, seen.probabilities)
+    quality, matrix, predicted, issue = judged(samples.labels, seen.probabilities, seen.known)
     true, weight = problem.true_labels, weight_or_nan(weights, len(samples))
     return Audit(
         class_names=problem.class_names,
@@ -165,7 +171,12 @@ def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> 
         detection=None if true is None else detection(samples.labels != true, quality, issue),
         look=seen,
         not_judged=_not_judged(problem),
-        cautions=(*problem.cautions, *(_uneven(problem) if weights is not None else ())),
+        checked=problem.record.get("checked"),
+        cautions=(
+            *problem.cautions,
+            *_unknown(problem, seen.known),
+            *(_uneven(problem) if weights is not None else ()),
+        ),
     )
 
 
@@ -173,6 +184,21 @@ def _not_judged(problem: Problem) -> dict[str, int]:
     copies = problem.record.get("copies_of_trusted_dropped", 0)
     parts = {"trusted": len(problem.trusted), "test": len(problem.test)}
     return parts | ({"copies of trusted": copies} if copies else {})
+
+
+def _unknown(problem: Problem, known: NDArray[np.bool_]) -> Iterator[str]:
+    """Classes whose labels are not judged."""
+    K = len(problem.class_names)
+    given, sure = (np.bincount(s.labels, minlength=K) for s in (problem.train, problem.trusted))
+    silent = np.flatnonzero(~known & (given > 0))
+    told = [
+        f"{problem.class_names[k]!r} ({given[k]:,} labels, {sure[k]:,} trusted)" for k in silent
+    ]
+    if told:
+        yield (
+            f"the student does not know {first_few(told, 'classes')}: it finds hardly any of the trusted "
+            "samples, so these labels are not judged; train longer, trust more of them, or join classes"
+        )
 
 
 def _uneven(problem: Problem) -> Iterator[str]:

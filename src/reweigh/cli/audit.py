@@ -170,13 +170,13 @@ def _parts(summary: dict[str, Any]) -> list[Any]:
     for name in ("given label", "samples", "issues", "mean quality", "wrong, estimated", "mostly"):
         classes.add_column(name, justify="left" if name in ("given label", "mostly") else "right")
     for row in summary["classes"]:
-        quality = row["label_quality"]
+        quality, share = row["label_quality"], row["estimated_wrong_share"]
         classes.add_row(
             escape(row["class"]),
             f"{row['samples']:,}",
             f"{row['issues']:,}",
             "–" if quality is None else f"{quality:.3f}",
-            f"{row['estimated_wrong_share']:.1%}",
+            "not judged" if share is None else f"{share:.1%}",
             escape(row["most_likely_instead"] or "–"),
         )
     passes = [_second(summary["second_pass"])] if "second_pass" in summary else []
@@ -206,12 +206,14 @@ def _second(outcome: dict[str, Any]) -> Any:
 
 
 def _sentences(summary: dict[str, Any]) -> list[str]:
+    from reweigh.data.checked_share import told
     from reweigh.report.words import counted
 
     n, wrong = summary["samples"], summary["estimated_wrong"]
     aside = ", ".join(f"{size:,} {part}" for part, size in summary["not_judged"].items())
     lines = [
         f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%}). Not judged: {aside} samples.",
+        *filter(None, [told(summary["checked"])]),
         *(f"Caution: {words}." for words in summary["cautions"]),
     ]
     if groups := summary["conflicting_copies"]:

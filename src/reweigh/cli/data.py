@@ -113,6 +113,7 @@ def show(
     """
     from reweigh.config import read_config
     from reweigh.data.catalogue import text_names
+    from reweigh.data.checked_share import told
     from reweigh.data.samples import Problem
     from reweigh.text.sources import looks_like_text
     from reweigh.training.tasks import prepared
@@ -129,8 +130,8 @@ def show(
         return
     if isinstance(problem, Problem):
         screen.show(_table(problem.record, problem.class_names))
-        for line in _lines(problem.readings):
-            screen.show(line)
+        for line in (*_lines(problem.readings), told(problem.record["checked"])):
+            screen.show(line) if line else None
     else:
         screen.show(_text_table(problem.record))
     for word in problem.cautions:

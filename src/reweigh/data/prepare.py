@@ -110,6 +110,7 @@ def prepare(spec: DataSpec) -> Problem:
         "copies_of_test_dropped": len(source.train) - len(clear),
         "copies_of_trusted_dropped": len(copies),
         "noise": planted,
+        "checked": _checked(clear, trusted, spec),
     }
     words = cautions(
         spec.data, source, trusted, planted=spec.noise != "none",
@@ -120,6 +121,18 @@ def prepare(spec: DataSpec) -> Problem:
         train, trusted, test, source.class_names, source.kind, true_labels, record, (*words, *unused),
         source.encoding, source.readings,
     )  # fmt: skip
+
+
+def _checked(clear: Samples, trusted: Samples, spec: DataSpec) -> dict[str, int] | None:
+    """How many labels somebody checked, and how many of them the data has wrong; None: nobody knows."""
+    listed = spec.trusted is not None and spec.trusted.suffix.lower() != ".npz"
+    if not listed or spec.labels is not None or spec.noise != "none":
+        return None
+    given = dict(zip(clear.ids.tolist(), clear.labels.tolist(), strict=True))
+    wrong = sum(
+        given[i] != y for i, y in zip(trusted.ids.tolist(), trusted.labels.tolist(), strict=True)
+    )
+    return {"samples": len(trusted), "wrong": wrong}
 
 
 def _check_files(spec: DataSpec) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from reweigh import __version__, signals
 from reweigh.audit.issues import HARDLY_RIGHT
 from reweigh.audit.run import Audit
+from reweigh.data.checked_share import told
 from reweigh.data.table_file import write_columns
 from reweigh.errors import UsageError
 from reweigh.replacing import write_atomically
@@ -116,6 +117,7 @@ def _findings(audit: Audit, texts: Texts | None) -> dict[str, Any]:
     found, summary = suspects(audit, texts), audit.summary()
     return {
         "summary": summary,
+        "checked": told(audit.checked),
         "hardly_right": HARDLY_RIGHT,
         "class_rows": [{**row, "class": shown(row["class"])} for row in summary["classes"]],
         "numbered": len(audit.class_names) > MOST_NAMES,
