@@ -114,6 +114,17 @@ def test_data_of_nothing_but_copies_is_refused(tmp_path):
         prepare(DataSpec(data=str(tmp_path / "t.csv"), trusted_per_class=15))
 
 
+def test_samples_that_are_all_trusted_leave_nothing_to_train_or_test_on(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,x,label\n" + "".join(f"r{i},{i / 7},{i % 2}\n" for i in range(60)))
+    with pytest.raises(DataError, match=r"^Every sample is trusted; none is left to train on"):
+        prepare(DataSpec(data=str(path), trusted=path))
+    held_out = prepare(DataSpec(data=str(path))).test.names
+    (tmp_path / "sure.txt").write_text("\n".join(held_out))
+    with pytest.raises(DataError, match=r"held out for testing is trusted.*\(data\.test\)"):
+        prepare(DataSpec(data=str(path), trusted=tmp_path / "sure.txt"))
+
+
 @pytest.mark.parametrize(
     "choices",
     [{"noise": "uniform:2"}, {"train_limit": 0}, {"test_limit": -1}, {"seed": -1},

@@ -28,6 +28,27 @@ def check_samples(samples: Samples, part: str, source: Source) -> None:
     _check_finite(samples, part)
 
 
+def check_left(train: Samples, trusted: Samples, source: Source) -> None:
+    """Raise a `DataError` unless trusted samples and copies leave enough to train and to test on."""
+    if not len(train) and len(trusted) == len(source.train):
+        raise DataError("Every sample is trusted; none is left to train on: trust fewer of them.")
+    if not len(source.test):
+        raise DataError(
+            "Every sample that was held out for testing is trusted: trust fewer of them, or name the "
+            "samples to test on (data.test)."
+        )
+    class_names = source.class_names
+    counts = np.bincount(train.labels, minlength=len(class_names))
+    if not counts.all():
+        c = int(counts.argmin())
+        sure = int((trusted.labels == c).sum())
+        raise DataError(
+            f"Class {class_names[c]!r} has no training sample left beside its {sure} trusted ones and "
+            "the copies of trusted and test samples, which are left out: trust fewer of them, or "
+            "leave the class out."
+        )
+
+
 def _check_labels(samples: Samples, part: str, num_classes: int) -> None:
     wrong = np.flatnonzero((samples.labels < 0) | (samples.labels >= num_classes))
     if len(wrong):

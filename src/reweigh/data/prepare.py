@@ -13,6 +13,7 @@ import numpy as np
 
 from reweigh import signals
 from reweigh.data.cautions import cautions
+from reweigh.data.checks import check_left
 from reweigh.data.corrections import corrected, in_doubt
 from reweigh.data.ids import read_ids
 from reweigh.data.labels import read_labels
@@ -92,7 +93,7 @@ def prepare(spec: DataSpec) -> Problem:
     rest, trusted = split_trusted(
         source, clear, spec.trusted, spec.trusted_per_class, spec.seed, spec.label_column
     )
-    _check_left(rest, trusted, source.class_names)
+    check_left(rest, trusted, source)
     signals.check()
     new = None if spec.labels is None else read_labels(spec.labels, source)
     test, unused = _limited_test(source, spec), ()
@@ -151,18 +152,6 @@ def _clear_of_test(source: Source) -> Samples:
         refuse_copies(source.train, source.test, "train", "test")
         return source.train
     return drop_copies(source.train, source.test)
-
-
-def _check_left(train: Samples, trusted: Samples, class_names: tuple[str, ...]) -> None:
-    counts = np.bincount(train.labels, minlength=len(class_names))
-    if not counts.all():
-        c = int(counts.argmin())
-        sure = int((trusted.labels == c).sum())
-        raise DataError(
-            f"Class {class_names[c]!r} has no training sample left beside its {sure} trusted ones and "
-            "the copies of trusted and test samples, which are left out: trust fewer of them, or "
-            "leave the class out."
-        )
 
 
 def _limited_test(source: Source, spec: DataSpec) -> Samples:
