@@ -44,6 +44,7 @@ def cautions(
         *_no_numbers(source),
         *_keys(source),
         *_written(source, files),
+        *_counted_once(source),
     )
 
 
@@ -117,6 +118,12 @@ def _one_class_perhaps(source: Source) -> Iterator[str]:
     if found := list(one_class_perhaps(source.class_names, counts)):
         told = "; ".join(found[:5]) + (" …" if len(found) > 5 else "")
         yield f"classes {told}: where they are one class, write it in one way in the data"
+
+
+def _counted_once(source: Source) -> Iterator[str]:
+    if source.repeats:
+        what = "row repeats" if source.repeats == 1 else "rows repeat"
+        yield f"{source.repeats:,} {what} another one, {source.id_column} and all, and count once"
 
 
 def _thin_classes(trusted: Samples, class_names: tuple[str, ...]) -> Iterator[str]:

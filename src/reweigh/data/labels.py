@@ -46,7 +46,7 @@ def read_labels(path: Path, source: Source) -> NewLabels:
     labels = encode(texts, source.class_names, str(path))
     if ids is not None:
         return NewLabels(path, ids, labels, named=True)
-    if len(labels) != (expected := len(source.counted)):
+    if len(labels) != (expected := len(source.counted) + source.repeats):
         raise DataError(
             f"{path} has {len(labels)} labels but the data has {expected} samples to label; give "
             f"one a sample, or a CSV with the columns id,label."

@@ -6,7 +6,8 @@ from shlex import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from reweigh.data.columns import Columns, repeated
+from reweigh.data.columns import Columns
+from reweigh.data.repeats import repeats
 from reweigh.data.roles import ROLES
 from reweigh.errors import DataError
 
@@ -36,14 +37,14 @@ def no_features(columns: Columns, label_column: str, named: str | None) -> set[s
 
 
 def rows_by(key: str, texts: NDArray[np.str_], columns: Columns) -> NDArray[np.int64] | None:
-    """The rows (m,) that `texts` name in the column `key`; None unless it names every row and all of them."""
+    """The rows (m,) that `texts` name in the column `key`; None unless all do and it tells rows apart."""
     cells = columns.values[key]
     if cells.dtype.kind == "O":  # prose: one width for all its cells would take much memory
         return None
     cells = cells.astype(np.str_)
     if not len(texts) or texts[0] not in cells:
         return None
-    if not np.isin(texts, cells).all() or repeated(cells) is not None:
+    if not np.isin(texts, cells).all() or repeats(columns, key)[1].any():
         return None
     order = np.argsort(cells, kind="stable")
     return order[np.searchsorted(cells, texts, sorter=order)]

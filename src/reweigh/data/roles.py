@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.columns import Columns
+from reweigh.data.repeats import rows_again
 from reweigh.data.samples import Kind, Samples, Source
 from reweigh.data.splits import hold_out_test
 from reweigh.errors import DataError
@@ -12,8 +13,13 @@ ROLES = ("split", "trusted")
 _TRUE, _FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no", "nan", ""}
 
 
-def parts_of(columns: Columns, whole: Samples, class_names: tuple[str, ...], kind: Kind) -> Source:
-    """Train, test and trusted samples, as the columns `split` and `trusted` say."""
+def parts_of(
+    columns: Columns, whole: Samples, class_names: tuple[str, ...], kind: Kind, key: str | None
+) -> Source:
+    """Train, test and trusted samples, as the columns `split` and `trusted` say.
+
+    Rows that repeat another one, with the id that the column `key` has, are left out.
+    """
     trusted = _flags(columns, len(whole))  # (n,)
     if "split" in columns.names:
         test = _test_rows(columns)
@@ -26,14 +32,17 @@ def parts_of(columns: Columns, whole: Samples, class_names: tuple[str, ...], kin
         raise DataError(f"{columns.origin}: data row {row} is both test and trusted; choose one.")
     if (test | trusted).all():
         raise DataError(f"{columns.origin} has no training row; every row is test or trusted.")
+    again = np.zeros(len(whole), dtype=bool) if key is None else rows_again(columns, key)
     return Source(
-        train=whole.take(~test & ~trusted),
-        test=whole.take(test),
+        train=whole.take(~test & ~trusted & ~again),
+        test=whole.take(test & ~again),
         class_names=class_names,
         kind=kind,
         split="given" if "split" in columns.names else "ours",
-        trusted=whole.take(trusted) if trusted.any() else None,
+        trusted=whole.take(trusted & ~again) if trusted.any() else None,
         table=columns,
+        id_column=key,
+        repeats=int(again.sum()),
     )
 
 

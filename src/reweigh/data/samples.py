@@ -99,6 +99,8 @@ class Source:
     """Of a table, or a list of images: its columns as they were written; ids are its rows."""
     id_column: str | None = None
     """Of a table: the column that names its rows, where one does."""
+    repeats: int = 0
+    """Of a table: how many rows repeat another one, id and all, and are no samples of their own."""
 
     @property
     def counted(self) -> Samples:

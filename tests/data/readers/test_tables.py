@@ -117,9 +117,7 @@ def test_beside_another_name_of_the_rows_a_column_called_id_is_still_no_feature(
     rows = [[f"k{i}", i // 2, row[0], row[-1]] for i, row in enumerate(people())]
     path = write(tmp_path, "key,Id,age,label", rows)
     assert load(path, id_column="key").train.inputs.shape[1] == 1
-    with pytest.raises(
-        DataError, match=r"two rows of Id .*that tells them apart: --set data\.id_c"
-    ):
+    with pytest.raises(DataError, match=r"different rows of one Id .20 such ids, '0' the first"):
         load(path)
     with pytest.raises(DataError, match=r"no column 'keys' to name its rows .it has key, Id, age"):
         load(path, id_column="keys")

@@ -8,7 +8,6 @@ All images are held in memory as bytes. They must be of one size unless `image_s
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,8 +56,8 @@ def read_listing(
     images = read_images([path.parent / name for name in files.tolist()], image_size)
     names = files if id_column is None else columns.texts(id_column)
     whole = numbered(images, encode(texts, class_names, str(path)), names)
-    parts = parts_of(columns, whole, class_names, "image")
-    return replace(parts, id_column=id_column, remarks=columns.remarks())
+    parts = parts_of(columns, whole, class_names, "image", id_column)
+    return replace(parts, remarks=columns.remarks())
 
 
 def _read_parts(

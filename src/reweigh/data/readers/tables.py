@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
-from reweigh.data.columns import Columns, repeated
+from reweigh.data.columns import Columns
 from reweigh.data.encoding import Encoding
 from reweigh.data.naming import id_column as names_rows
-from reweigh.data.naming import no_features, way_to_name
+from reweigh.data.naming import no_features
 from reweigh.data.readers.images import SUFFIXES, read_listing
 from reweigh.data.readings import readings
 from reweigh.data.roles import ROLES, parts_of
@@ -68,9 +68,8 @@ def source_of(
         raise DataError(f"{columns.origin} has no column besides {others}.")
     codes = np.stack([_codes(columns, name) for name in features], axis=1)
     key = names_rows(columns, id_column)
-    raw = numbered(codes, labels, _names(columns, key))
-    parts = parts_of(columns, raw, class_names, "table")
-    made = encoded(replace(parts, id_column=key), features, ignore)
+    raw = numbered(codes, labels, None if key is None else columns.texts(key))
+    made = encoded(parts_of(columns, raw, class_names, "table", key), features, ignore)
     assert made.encoding is not None, "just learned"
     train = np.isin(raw.ids, made.train.ids)  # (n,)
     told = readings(columns, made.encoding, train, label_column, key)
@@ -94,19 +93,6 @@ def encoded(source: Source, features: list[str], ignored: tuple[str, ...] = ()) 
         trusted=source.trusted and part(source.trusted),
         encoding=encoding,
     )
-
-
-def _names(columns: Columns, key: str | None) -> NDArray[np.str_] | None:
-    """Of the rows, where a column has them."""
-    if key is None:
-        return None
-    names = columns.texts(key)
-    if (twice := repeated(names)) is not None:
-        raise DataError(
-            f"{columns.origin} has two rows of {key} {twice!r}; give each its own, or name the column "
-            f"that tells them apart: {way_to_name('NAME')}."
-        )
-    return names
 
 
 def _lists_images(columns: Columns) -> bool:
