@@ -46,6 +46,12 @@ def test_ids_of_another_column_are_never_taken_for_rows(tmp_path, name, text):
     assert read_ids(file, named)[0].tolist() == [1, 2]
 
 
+def test_ids_of_another_column_that_are_no_numbers_have_one_way_out(tmp_path):
+    source = of_a_table(key=["k1", "k2", "k3", "k4", "k5"])
+    with pytest.raises(DataError, match=r"say so: --set data\.id_column=key\.$"):
+        read_ids(write(tmp_path, "t.txt", "k2\nk3\n"), source)
+
+
 def test_numbers_of_rows_are_fine_where_no_column_holds_them_or_where_it_says_the_same(tmp_path):
     assert read_ids(write(tmp_path, "t.txt", "0\n2\n"), of_a_table())[0].tolist() == [0, 2]
     counted = of_a_table(customer=["7", "7", "2", "3", "4"])  # not one row each

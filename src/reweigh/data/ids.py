@@ -117,9 +117,10 @@ def _refuse_another_key(texts: NDArray[np.str_], source: Source, path: Path) -> 
     if source.table is None:
         return
     if key := _key(texts, source, [n for n in source.table.names if n != source.id_column]):
+        numbers = "; if they are numbers of rows, counted from 0, add an empty column 'name'"
         raise DataError(
             f"{path}: its ids stand in the column {key!r} of the data; if that names the rows, say so: "
-            f"{way_to_name(key)}; if they are numbers of rows, counted from 0, add an empty column 'name'."
+            f"{way_to_name(key)}{numbers if np.char.isdecimal(texts).all() else ''}."
         )
 
 
