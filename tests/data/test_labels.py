@@ -49,6 +49,12 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
     assert new_labels(path) == [1, 0, 0]
 
 
+def test_samples_whose_label_is_empty_were_not_looked_at(tmp_path):
+    path = write(tmp_path, "l.csv", "id,given,label\n4,owl,owl\n2,cat,\n0,cat,\n")
+    assert read_labels(path, SOURCE).ids.tolist() == [4]
+    assert new_labels(path) == [2, 0, 2]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
@@ -67,7 +73,8 @@ def test_samples_without_a_new_label_keep_theirs(tmp_path):
             "id,label\n5,cat\n-1,cat\n",
             r"'5' is neither a sample's number \(0 … 4\).*2 such",
         ),
-        ("l.csv", "id,label\n0,\n", "no label in column 'label'"),
+        ("l.csv", "id,label\n0,\n", "has no label in its column 'label'; fill in those"),
+        ("l.csv", 'label\ncat\n""\ncat\ncat\ncat\n', "data row 2 has no label"),
         ("l.csv", "a,b\n0,cat\n", "expected id,label or one column"),
         ("l.csv", "id,label\n0,3\n", "label '3' is neither"),
         ("l.npy", "not an array", "cannot be read"),

@@ -64,6 +64,17 @@ def test_files_of_labels_do_not_change_it(table: Path) -> None:
     assert any("name test samples and were not used" in word for word in found.cautions)
 
 
+def test_one_file_of_all_rows_may_have_labels_for_some(table: Path) -> None:
+    lines = [f"r{i},{'a' if i < 30 else ''}" for i in range(150)]
+    sure = table.with_name("sure.csv")
+    sure.write_text(
+        "\n".join(["id,label", *(f"r{i},{'a' if 60 <= i < 70 else ''}" for i in range(150))])
+    )
+    found = on_test_of(table, ["id,label", *lines], trusted=sure)
+    assert found.test.ids.tolist() == list(range(30))
+    assert found.trusted.ids.tolist() == list(range(60, 70))
+
+
 def test_what_is_trusted_cannot_test(table: Path) -> None:
     lines = [*RIGHT, "r30,a", "r31,b"]
     with pytest.raises(DataError, match=r"both name 'r30' .2 such samples.; what is learned from"):

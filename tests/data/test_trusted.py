@@ -65,6 +65,18 @@ def test_named_samples_leave_a_test_set_that_we_held_out_with_their_copies(tmp_p
     assert not {2, 3, 14, 15} & set(train.ids.tolist())  # nor are copies trained on
 
 
+def test_samples_whose_label_is_empty_are_not_trusted_and_stay_in_the_test_set(tmp_path):
+    whole = numbered(np.arange(20, dtype=np.float32)[:, None], np.arange(20) % 2)
+    parts = {"train": whole.take(np.arange(12)), "test": whole.take(np.arange(12, 20))}
+    source = replace(SOURCE, **parts, split="ours")
+    (tmp_path / "t.csv").write_text("id,answer\n3,dog\n5,\n14,cat\n15,\n")
+    moved = with_trusted_in_train(source, tmp_path / "t.csv", "answer")
+    assert moved.test.ids.tolist() == [12, 13, 15, 16, 17, 18, 19]
+    _, trusted = split_trusted(moved, moved.train, tmp_path / "t.csv", None, 0, "answer")
+    assert trusted.ids.tolist() == [3, 14]
+    assert trusted.labels.tolist() == [1, 0]
+
+
 def test_given_apart_it_must_not_overlap(tmp_path):
     def given(x):
         np.savez(tmp_path / "t.npz", x_trusted=np.asarray(x, float)[:, None], y_trusted=[0, 1])

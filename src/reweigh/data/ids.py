@@ -27,14 +27,15 @@ def read_ids(
     """Training ids in a file, with labels where it has one of `label_columns`.
 
     Where labels are asked for, a column that is neither is refused: it might hold them.
+    Samples of which the label is empty were not looked at, and are not named.
     """
     if path.suffix.lower() != ".csv":
         return _ids(one_a_sample(path), source, path), None
     columns = Columns.read(path)
-    ids = ids_in(columns, source)
     what = next((name for name in label_columns if name in columns.names), None)
     if what is not None:
-        return ids, as_written(columns.labels(what))
+        return labelled(columns, what, source)
+    ids = ids_in(columns, source)
     others = [name for name in columns.names if name != _id_column(columns, source)]
     strange = [name for name in others if (columns.texts(name) != "").any()]
     if label_columns and strange:
@@ -43,6 +44,20 @@ def read_ids(
             f"{label_columns[0]!r}, else leave it out."
         )
     return ids, None
+
+
+def labelled(
+    columns: Columns, label_column: str, source: Source
+) -> tuple[Indices, NDArray[np.str_]]:
+    """The training ids that have a label in a table, and these labels."""
+    ids, texts = ids_in(columns, source), columns.texts(label_column)
+    filled = texts != ""  # (m,)
+    if not filled.any():
+        raise DataError(
+            f"{columns.origin} has no label in its column {label_column!r}; fill in those of the samples "
+            "that were looked at."
+        )
+    return ids[filled], as_written(texts[filled])
 
 
 def ids_in(columns: Columns, source: Source) -> Indices:

@@ -5,7 +5,7 @@
 
 A label is a class name or a class number. Without ids the file has one label for every sample the
 training ids count (for a table that we split, every row of the table). With ids it may name only
-some samples; the others keep theirs.
+some samples; the others keep theirs, as do those whose label is empty: nobody looked at them.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reweigh.data.classes import encode
 from reweigh.data.columns import Columns
-from reweigh.data.ids import as_written, ids_in, one_a_sample
+from reweigh.data.ids import as_written, labelled, one_a_sample
 from reweigh.data.samples import Indices, Labels, Samples, Source
 from reweigh.errors import DataError
 
@@ -64,4 +64,4 @@ def _read(path: Path, source: Source) -> tuple[Indices | None, NDArray[np.str_]]
         raise DataError(
             f"{path} has the columns {', '.join(columns.names)}; expected id,label or one column."
         )
-    return ids_in(columns, source), as_written(columns.labels("label"))
+    return labelled(columns, "label", source)

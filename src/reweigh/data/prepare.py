@@ -88,7 +88,7 @@ def prepare(spec: DataSpec) -> Problem:
     signals.check()
     if spec.test is not None:
         source = with_listed_test(source, spec.test, spec.trusted, spec.label_column)
-    source = with_trusted_in_train(source, spec.trusted)
+    source = with_trusted_in_train(source, spec.trusted, spec.label_column)
     clear = _clear_of_test(source)
     rest, trusted = split_trusted(
         source, clear, spec.trusted, spec.trusted_per_class, spec.seed, spec.label_column

@@ -30,7 +30,8 @@ def with_listed_test(
         path, whole, source, label_column, "a trusted sample; it can be one of both"
     )
     if trusted is not None and trusted.suffix.lower() != ".npz":
-        _refuse_shared(test, path, trusted, source)
+        ids, _ = read_ids(trusted, source, (label_column, "label"))
+        _refuse_shared(test.take(np.isin(test.ids, ids)), path, trusted)
     rest = whole.take(np.argsort(whole.ids))
     train = rest.take(~np.isin(rest.ids, test.ids))
     if not len(train):
@@ -39,8 +40,7 @@ def with_listed_test(
     return parts if source.encoding is None else encoded(parts, source.encoding.features)
 
 
-def _refuse_shared(test: Samples, path: Path, trusted: Path, source: Source) -> None:
-    shared = test.take(np.isin(test.ids, read_ids(trusted, source)[0]))
+def _refuse_shared(shared: Samples, path: Path, trusted: Path) -> None:
     if len(shared):
         raise DataError(
             f"{path} and {trusted} both name {str(shared.called()[0])!r} ({len(shared)} such samples); "

@@ -57,14 +57,14 @@ def split_trusted(
     return drop_copies(train, trusted), trusted
 
 
-def with_trusted_in_train(source: Source, path: Path | None) -> Source:
+def with_trusted_in_train(source: Source, path: Path | None, label_column: str = "label") -> Source:
     """Samples that a file names as trusted leave a test set that *we* held out.
 
     Which samples fall into it nobody could know when writing the file. Their copies come along.
     """
     if source.split != "ours" or path is None or path.suffix.lower() == ".npz":
         return source
-    ids, _ = read_ids(path, source)
+    ids, _ = read_ids(path, source, (label_column, "label"))
     hashes = source.test.content_hashes()
     named = np.isin(hashes, hashes[np.isin(source.test.ids, ids)])
     train = joined(source.train, source.test.take(named))
