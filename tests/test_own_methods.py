@@ -12,20 +12,22 @@ from tests.training.interrupted import asked_after, assert_same, everything, run
 from tests.training.small import TINY, settings
 from typer.testing import CliRunner
 
-from reweigh.cli.app import app
+from reweigh.cli.app import app, main
+from reweigh.cli.screen import screen
 from reweigh.config import explain, read_config, run_id, to_toml
 from reweigh.config.methods import OwnConfig, own_code, trains_on_trusted
 from reweigh.config.section import meaning
 from reweigh.config.writing import plain_values
 from reweigh.errors import CheckpointError, UsageError
 from reweigh.methods import method_for
-from reweigh.own_code import forget_code
+from reweigh.own_code import forget_code, place_told
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import resume, train
 
 PAGE = (Path(__file__).parents[1] / "docs/methods.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## A method or a teacher of your own")[2]
 EXAMPLES = "\n".join(re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL))
+STUMBLED = "Wrong.forward (spoiled.py, line 48) failed with KeyError: 'weights'"
 SPOILED = """
 from reweigh.methods import Method
 
@@ -256,15 +258,44 @@ def test_an_audit_without_the_code_knows_which_weights_are_whose(here: Path) -> 
     np.testing.assert_allclose(half[::2], weights, rtol=1e-6)
 
 
+@pytest.mark.parametrize("more", [("--out", "run"), ("--dry-run",)])
+def test_what_fails_in_use_is_told_with_its_class_and_line(
+    here: Path, capsys, monkeypatch, more: tuple[str, ...]
+) -> None:
+    command = ["train", "--method", "spoiled:Stumbles", *tiny(), "-q", *more]
+    monkeypatch.setattr(screen, "debug", False)
+    with pytest.raises(SystemExit) as left:
+        main(command)
+    assert left.value.code == 1
+    assert capsys.readouterr().err == f"reweigh: {STUMBLED}; --debug shows the traceback\n"
+    assert not (here / "error.log").exists()
+    if "--out" in more:
+        assert "KeyError: 'weights'\n" in (here / "run/log.txt").read_text()
+        command[-1] = "again"
+    with pytest.raises(SystemExit):
+        main([*command, "--debug"])
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert told.endswith(f"reweigh: {STUMBLED}\n")
+
+
+def test_other_errors_of_such_a_run_are_not_blamed_on_it() -> None:
+    config = read_config(None, {}, ["method.name=spoiled:Stumbles"])
+    with pytest.raises(ZeroDivisionError), place_told(config):
+        _ = 1 / 0
+
+
 def test_a_row_that_stumbles_stops_no_other(here: Path) -> None:
     rows = ["compare", "--methods", "spoiled:Stumbles,uniform", "--seeds", "1", *tiny()]
     done = CliRunner().invoke(app, [*rows, "--out", "table", "--json", "-q"])
     assert done.exit_code == 1
     found = json.loads(done.stdout)
     assert [row["method"] for row in found["rows"]] == ["uniform"]
-    assert "KeyError: 'weights'" in found["failures"]["spoiled:Stumbles, seed 0"]
+    assert found["failures"] == {"spoiled:Stumbles, seed 0": STUMBLED}
+    (home,) = Path("table").glob("spoiled-Stumbles_*")
+    assert STUMBLED in (home / "status.json").read_text()  # and so in every later table
     dry = CliRunner().invoke(app, [*rows, "--dry-run", "--json"])
-    assert [row["why"] for row in json.loads(dry.stdout)["rows"]] == ["KeyError: 'weights'", ""]
+    assert [row["why"] for row in json.loads(dry.stdout)["rows"]] == [STUMBLED, ""]
 
 
 def test_finished_runs_of_code_that_changed_are_not_taken(here: Path) -> None:

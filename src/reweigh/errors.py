@@ -74,6 +74,10 @@ class InterruptedRun(ReweighError):
     exit_code = 75
 
 
+class OwnCodeError(ReweighError):
+    """A model, method or teacher of the user's own that failed while it was used."""
+
+
 class LostProcess(ReweighError):
     """A run in several processes that lost one: what was saved last is what is left."""
 

@@ -1,8 +1,8 @@
 """Code of the user's own, by its name `module:attribute`: a model, a method, a teacher.
 
 Modules are looked for where Python looks, then in the current folder. What goes wrong while it is
-imported or built is told with its name, in one sentence; what it does wrong in training has a
-traceback, for whoever wrote it, and in a comparison stops no other row.
+imported, built or used is told in one sentence, with its name or its place, for whoever wrote it; in a
+comparison it stops no other row.
 """
 
 import sys
@@ -11,13 +11,14 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from traceback import walk_tb
+from types import FrameType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from reweigh.config import Settings
 from reweigh.config.methods import own_code
-from reweigh.errors import ReweighError, UsageError
+from reweigh.errors import OwnCodeError, ReweighError, UsageError
 
 _texts: WeakKeyDictionary[ModuleType, bytes] = WeakKeyDictionary()
 """The modules as they were imported: a file may be edited while its old code runs on."""
@@ -81,6 +82,33 @@ def failing_as(name: str, called: str = "") -> Iterator[None]:
         raise UsageError(
             f"{name} failed with {told(error)}{called and f'; it was called as {called}'}"
         ) from error
+
+
+@contextmanager
+def place_told(config: Settings) -> Iterator[None]:
+    """What fails inside, in code that the settings name, is told with its place; other errors pass."""
+    try:
+        yield
+    except ReweighError:
+        raise
+    except Exception as error:  # it may raise anything
+        modules = {name.partition(":")[0] for name in named_in(config)}
+        stack = [(f, line) for f, line in walk_tb(error.__traceback__) if _module_of(f) in modules]
+        if not stack:
+            raise
+        raise OwnCodeError(f"{_place(*stack[-1])} failed with {told(error)}") from error
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _place(frame: FrameType, line: int) -> str:
+    """`Mine.forward (mine.py, line 7)`: relative to where the user is, if it is there."""
+    code, here = frame.f_code, Path.cwd()
+    file = Path(code.co_filename)
+    shown = file.relative_to(here) if file.is_relative_to(here) else file
+    return f"{code.co_qualname.rpartition('<locals>.')[2]} ({shown}, line {line})"
 
 
 def told(error: Exception) -> str:

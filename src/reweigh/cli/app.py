@@ -29,7 +29,7 @@ from reweigh.cli.table import table
 from reweigh.cli.train import train
 from reweigh.cli.translate import translate
 from reweigh.cli.verbs import Verbs
-from reweigh.errors import ReweighError
+from reweigh.errors import OwnCodeError, ReweighError
 
 app = Verbs(
     no_args_is_help=True,
@@ -81,7 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
     except ReweighError as error:
         if screen.debug:
             traceback.print_exc()
-        screen.complain(str(error))
+        whole = isinstance(error, OwnCodeError) and not screen.debug
+        screen.complain(f"{error}; --debug shows the traceback" if whole else str(error))
         sys.exit(error.exit_code)
     except SystemExit as end:
         if end.code == STOPPED:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from reweigh.config import Settings
 from reweigh.methods import method_for
+from reweigh.own_code import place_told
 from reweigh.training import run
 from reweigh.training.loop import Loop
 from reweigh.training.short_runs import of_length
@@ -48,6 +49,11 @@ class Rehearsal:
 
 def rehearse(config: Settings) -> Rehearsal:
     """Build everything and take two steps, of which the second is timed."""
+    with place_told(config):
+        return _rehearsed(config)
+
+
+def _rehearsed(config: Settings) -> Rehearsal:
     run.set_up_torch(config)
     start = starting_point(config, Path())
     problem = run.prepared(config)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import torch
@@ -12,9 +13,9 @@ from reweigh import signals
 from reweigh.config import Settings, read_config, run_id
 from reweigh.distributed.group import any_of, from_first, rank, together
 from reweigh.distributed.launch import joined, lost_told
-from reweigh.errors import DivergedError, InterruptedRun, UsageError
+from reweigh.errors import DivergedError, InterruptedRun, OwnCodeError, UsageError
 from reweigh.methods import AnyProblem, method_for
-from reweigh.own_code import code_of
+from reweigh.own_code import code_of, place_told
 from reweigh.replacing import write_atomically
 from reweigh.run_files import CONFIG, TEACHER, is_run, refuse_no_run, student_file
 from reweigh.training.checkpoint import packed
@@ -124,10 +125,18 @@ def _run(
 ) -> RunResult:
     device = choose_device(config.device)
     try:
-        with lost_told(), signals.agreeing(any_of), seeded(config.seed, device):
+        with (
+            lost_told(),
+            signals.agreeing(any_of),
+            seeded(config.seed, device),
+            place_told(config),
+        ):
             return _train(config, problem, home, progress, device, allow_drift)
     except DivergedError as diverged:
         home.log(f"stopped: {diverged}")
+        raise
+    except OwnCodeError as failed:
+        home.log("".join(format_exception(failed)))  # it may have taken hours to come to it
         raise
 
 

@@ -8,6 +8,7 @@ All images are held in memory as bytes. They must be of one size unless `image_s
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
