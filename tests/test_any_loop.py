@@ -453,6 +453,23 @@ def test_a_refused_batch_leaves_no_mark_on_running_statistics() -> None:
     assert not torch.equal(student[1].running_mean, kept["1.running_mean"])
 
 
+@pytest.mark.parametrize("taught", [False, True])
+def test_nor_of_steps_that_nobody_recorded(taught: bool) -> None:
+    """torch writes running statistics without a trace in the buffer's version."""
+    student = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+    how = {"trusted": (X, Y), "every": 10, "trajectory": "snapshots"} if taught else {}
+    teacher = reweigh.PosteriorTeacher(num_classes=3) if taught else None
+    loop = reweigh.Reweigher(student, optimizer, teacher, **how)
+    for _ in range(4):
+        loop.step(X, Y)
+    kept = {name: b.clone() for name, b in student.named_buffers()}
+    with pytest.raises(DivergedError):
+        loop.step(X * float("nan"), Y)
+    for name, buffer in student.named_buffers():
+        assert torch.equal(buffer, kept[name]), name
+
+
 def test_nor_where_batch_norm_began_to_learn_with_that_batch() -> None:
     student = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))
     loop = held(

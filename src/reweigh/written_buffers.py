@@ -4,6 +4,8 @@ Batch normalisation takes a batch into its running statistics, and a teacher wha
 before anybody can see that the loss is not finite; and one NaN there stays for ever.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
@@ -17,6 +19,7 @@ class WrittenBuffers:
         self._marks: dict[str, tuple[int, int]] = {}
         self._kept: dict[str, Tensor] = {}
         self._modes: list[bool] = []
+        self._followed: set[str] = set()
 
     @torch.no_grad()
     def keep(self) -> None:
@@ -24,13 +27,14 @@ class WrittenBuffers:
         modes = [m.training for m in self.module.modules()]
         if modes != self._modes:
             self._modes, self._written, self._marks = modes, None, {}
+            self._followed = set(_statistics(self.module))
         now = dict(self.module.named_buffers())
         marks = {name: (id(b), 0 if b.is_inference() else b._version) for name, b in now.items()}
         if self._marks:
             changed = {name for name, mark in marks.items() if self._marks.get(name) != mark}
             self._written = changed | (self._written or set())
         self._marks = marks
-        wanted = now.keys() if self._written is None else self._written & now.keys()
+        wanted = now if self._written is None else now.keys() & (self._written | self._followed)
         self._kept = {name: now[name].detach().clone() for name in wanted}
 
     @torch.no_grad()
@@ -40,3 +44,10 @@ class WrittenBuffers:
         for name, kept in self._kept.items():
             if name in now and now[name].shape == kept.shape:
                 now[name].copy_(kept)
+
+
+def _statistics(module: nn.Module) -> Iterator[str]:
+    """Running statistics of layers in training mode, which torch's kernels write without a mark."""
+    for name, layer in module.named_modules():
+        if isinstance(layer, nn.modules.batchnorm._NormBase) and layer.training:
+            yield from (f"{name}.{buffer}".lstrip(".") for buffer, _ in layer.named_buffers())

@@ -18,6 +18,7 @@ label of a class is never rarer than another one.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.batch import check_classes, refuse_strange
@@ -83,7 +84,8 @@ class NoiseMatrix(nn.Module):
         q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
         if sure is not None:
             q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
-        fresh = total(torch.zeros_like(self.joint).index_add_(1, given, q.T))  # (C, C)
+        called = F.one_hot(given, len(self.joint)).to(q.dtype)  # (n, C)
+        fresh = total(q.T @ called)  # (C, C); index_add_ adds in any order on a GPU
         n = fresh.sum()
         rate = (n / (PER_CLASS * len(fresh))).clamp(max=0.5)
         self.joint.lerp_(fresh / n.clamp_min(1.0), rate * (n > 0))

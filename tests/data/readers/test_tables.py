@@ -146,7 +146,7 @@ def test_all_columns_that_are_no_features_are_told_with_the_whole_flag(tmp_path)
     told = str(refused.value)
     assert "of 'gone' (empty in all training rows), 'my note' (160 distinct texts" in told
     assert "and 2 more columns" in told
-    (flag,) = re.findall(r"\((--set .*)\), or", told)
+    (flag,) = re.findall(r"\((--set .*)\), name", told)
     text = shlex.split(flag)[1].removeprefix("data.ignore=")
     assert text == "old,k5,gone,my note,k0,k1,k2,k3,k4"
     assert load(path, ignore=tuple(text.split(","))).train.inputs.shape[1] == 1
