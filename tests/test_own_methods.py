@@ -158,7 +158,7 @@ def test_a_comparison_has_them_as_rows_of_valid_folders(here: Path) -> None:
     folders = sorted(f.name.rpartition("_s")[0] for f in (here / "table").iterdir() if f.is_dir())
     assert folders == ["doubt", "mine-Mine", "uniform"]
     gone(here)
-    assert "mine:Mine" in reweigh("table", "table", "--markdown")
+    assert "| mine:Mine | 1 |" in reweigh("table", "table", "--markdown")
 
 
 def test_a_run_of_ones_own_method_goes_on_to_the_same_bits(here: Path, monkeypatch) -> None:

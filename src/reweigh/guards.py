@@ -111,9 +111,12 @@ def _no_graph() -> UsageError:
 
 
 def check_meta_gradient(names: Iterable[str], values: Iterable[Tensor]) -> None:
-    """Stop before the teacher moves if its gradient is not finite."""
-    for name, value in zip(names, values, strict=True):
-        if not bool(torch.isfinite(value).all()):
+    """Stop before the teacher moves if its gradient is not finite; one scalar is read, if all is well."""
+    sound = [torch.isfinite(value).all() for value in values]
+    if not sound or bool(torch.stack(sound).all()):
+        return
+    for name, one in zip(names, sound, strict=True):
+        if not bool(one):
             raise DivergedError(
                 f"the meta-gradient of the teacher's parameter {name!r} is not finite: lower the "
                 "student's learning rate, use a smaller through=, clip the gradient, or look at the "

@@ -1,5 +1,10 @@
 """Is what a loop of somebody else's did with the weights what a replay would do?"""
 
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
 from reweigh.errors import UsageError
 from reweigh.metagrad.recursion import Recursion
 from reweigh.metagrad.steps import Step
@@ -45,8 +50,8 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
     step.gradient = remembered
     for one in step.passes:
         one.graph = None
-    off = sum(float((replayed[n] - g).square().sum()) for n, g in taken.items() if n in replayed)
-    size = sum(float(g.square().sum()) for g in taken.values()) or 1e-38
+    off = _squared([replayed[n] - g for n, g in taken.items() if n in replayed])
+    size = _squared(taken.values()) or 1e-38
     if off > _allowed(step, taken) ** 2 * size:
         share = min((off / size) ** 0.5, 99.99)  # of nothing, it is everything
         raise UsageError(
@@ -56,6 +61,12 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
             "further terms into per_sample_loss, pass clip_norm= or accumulate= if your loop clips or "
             "accumulates, and let no optimizer hook change gradients"
         )
+
+
+def _squared(parts: Iterable[Tensor]) -> float:
+    """Squared length of all parts together; a GPU is waited for once."""
+    lengths = [part.float().square().sum() for part in parts]
+    return float(torch.stack(lengths).sum()) if lengths else 0.0
 
 
 def _allowed(step: Step, taken: Params) -> float:
