@@ -50,7 +50,7 @@ def noise_chart(audit: Audit) -> Chart:
     caption = (
         "Estimated share of each given label (row) that is of each class (column); what is off the "
         "diagonal is wrong."
-    )
+    ) + ("" if audit.look.known.all() else " A class that is not judged stands there as right.")
     title = "Which class is taken for which"
     return Chart("noise-matrix", title, caption + _told(names), [heat], _square(names))
 
