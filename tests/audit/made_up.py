@@ -37,12 +37,13 @@ def audited(
 ) -> Audit:
     """An audit of tiny pictures that no run was needed for."""
     true, given, p, weights = evidence(flipped=flipped)
+    p = np.pad(p, ((0, 0), (0, len(class_names) - p.shape[1])))  # further classes are never said
     inputs = np.random.default_rng(1).integers(0, 255, (len(true), 4, 4, 1), dtype=np.uint8)
     samples = numbered(inputs, given, names)
     problem = Problem(samples, samples, samples, class_names, "image", true, {})
     shown = np.arange(0, len(true), 3)
     losses = -np.log(p[shown, given[shown]])
-    known = np.full(p.shape[1], True)
+    known = np.full(len(class_names), True)
     return judge(problem, weights, Look(p, shown, losses, p[shown], known))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.audit.made_up import audited
 from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import HOSTILE, report, table
 
@@ -269,7 +270,7 @@ def test_long_names_hide_neither_label_nor_the_file(browser, width: int, tmp_pat
 
 def test_numbers_stand_in_cells_that_are_wide_enough(browser, tmp_path: Path) -> None:
     made = report()
-    audit = replace(made.audit, class_names=tuple("abcdefgh"), noise_matrix=np.full((8, 8), 0.125))
+    audit = replace(audited(tuple("abcdefgh")), noise_matrix=np.full((8, 8), 0.125))
     page = visit(browser, replace(made, audit=audit), tmp_path).page
     written = "#chart-noise-matrix .heatmap-label"
     assert page.locator(written).count() == 64
