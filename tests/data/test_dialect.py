@@ -42,6 +42,13 @@ def test_the_header_decides_and_rows_must_agree(tmp_path, text, names):
     assert read(tmp_path, text).names == names
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_excel_s_first_line_is_no_header(tmp_path, encoding):
+    columns = read(tmp_path, "sep=;\r\n" + "\r\n".join(ROWS).replace(",", ";"), encoding)
+    assert columns.names == ["Größe", "Stadt"]
+    assert columns.numbers("Größe").tolist() == [47, 30]
+
+
 def test_decimal_commas_of_a_whole_column(tmp_path):
     lines = ["a;b;c;d;e;f", "1,5;1.234,50;1,5;1.5;1,5;1,2", "2;-0,5;2.5;2.5;x;1,2,3", "NA;;3;;;"]
     columns = read(tmp_path, "\n".join(lines))

@@ -14,6 +14,7 @@ from pathlib import Path
 from reweigh.errors import DataError
 
 SEPARATORS = (",", ";", "\t")
+_HINTS = tuple(f"sep={mark}" for mark in SEPARATORS)
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,10 @@ class Dialect:
         return self.separator != ","
 
     def rows(self, path: Path) -> Iterator[list[str]]:
-        """The rows of a file, without empty lines."""
+        """The rows of a file, without empty lines and without Excel's first line `sep=;`."""
         with path.open(encoding=self.encoding, newline="") as file:
+            if file.readline().rstrip("\r\n").lower() not in _HINTS:
+                file.seek(0)
             yield from filter(None, csv.reader(file, delimiter=self.separator, strict=True))
 
     def remark(self, path: Path, with_commas: list[str]) -> str | None:
