@@ -51,27 +51,18 @@ def test_relabelling_changes_the_issues_alone_and_still_knows_the_truth(run: Pat
     np.testing.assert_array_equal(second.true_labels, first.true_labels)
 
 
-def test_rows_that_are_called_by_numbers_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "keys"),
+    [("id", np.random.default_rng(1).permutation(120)), ("customer", np.arange(1, 121))],
+    ids=["called by numbers of their own", "without names beside a column of numbers from 1"],
+)
+def test_the_rows_that_were_found_are_those_dropped(
+    tmp_path: Path, column: str, keys: np.ndarray
+) -> None:
     rng = np.random.default_rng(0)
     labels = np.where(rng.random(120) < 0.3, 1 - np.arange(120) % 2, np.arange(120) % 2)
-    rows = [
-        f"{i},{rng.normal(3 * (k % 2)):.3f},{labels[k]}" for k, i in enumerate(rng.permutation(120))
-    ]
-    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
-    data = (f"data.name={tmp_path / 't.csv'}", "data.noise=none", "data.trusted_per_class=5")
-    run = finished_run(tmp_path / "run", *data, "training.epochs=6", "method.name=uniform")
-    first = audit_run(run)
-    assert 0 < first.is_issue.sum() < len(first.samples)
-    second_pass(run, first, "drop", SilentProgress(), ["reweigh"])
-    kept = audit_run(home_of(run, "drop")).samples.ids
-    np.testing.assert_array_equal(kept, first.samples.ids[~first.is_issue])
-
-
-def test_rows_without_names_in_a_table_with_a_column_of_numbers_from_1(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    labels = np.where(rng.random(120) < 0.3, 1 - np.arange(120) % 2, np.arange(120) % 2)
-    rows = [f"{k + 1},{rng.normal(3 * (k % 2)):.3f},{labels[k]}" for k in range(120)]
-    (tmp_path / "t.csv").write_text("\n".join(["customer,x,label", *rows]))
+    rows = [f"{i},{rng.normal(3 * (k % 2)):.3f},{labels[k]}" for k, i in enumerate(keys)]
+    (tmp_path / "t.csv").write_text("\n".join([f"{column},x,label", *rows]))
     data = (f"data.name={tmp_path / 't.csv'}", "data.noise=none", "data.trusted_per_class=5")
     run = finished_run(tmp_path / "run", *data, "training.epochs=6", "method.name=uniform")
     first = audit_run(run)

@@ -101,3 +101,11 @@ def test_labels_a_line_in_the_encoding_of_windows(tmp_path):
     (tmp_path / "l.txt").write_bytes("\r\n".join(["Köln"] * 60).encode("cp1252"))
     found = prepare(DataSpec(data=str(tmp_path / "t.csv"), labels=tmp_path / "l.txt"))
     assert (found.train.labels == found.class_names.index("Köln")).all()
+
+
+def test_how_a_file_of_test_samples_is_read_is_told_as_of_the_others(tmp_path):
+    rows = [f"k{i},{i},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    (tmp_path / "right.csv").write_text("id;label\nk0;a\nk1;b\n")
+    problem = prepare(DataSpec(data=str(tmp_path / "t.csv"), test=tmp_path / "right.csv"))
+    assert "right.csv is read as separated by ';'" in problem.cautions

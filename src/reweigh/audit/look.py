@@ -19,6 +19,7 @@ from reweigh.audit.opened import judge_of
 from reweigh.config import RunConfig
 from reweigh.data.samples import Problem
 from reweigh.evenly_spread import evenly_spread
+from reweigh.run_files import student_file
 from reweigh.student import find_layer
 from reweigh.training.evaluate import probabilities
 from reweigh.training.start import load_student
@@ -46,10 +47,10 @@ def look(config: RunConfig, problem: Problem, folder: Path, most_shown: int = 20
     assert isinstance(task, Classification)
     task.student.eval()
     shown = evenly_spread(len(task.train), most_shown)
-    load_student(task.student, folder / "best.safetensors")
+    load_student(task.student, student_file(folder, last=False))
     p = _answers(task, torch.arange(len(task.train))).softmax(1).numpy()
     known = known_classes(problem.trusted.labels, _sure_answers(task), p)
-    load_student(task.student, folder / "model.safetensors")
+    load_student(task.student, student_file(folder, last=True))
     logits, states = _answers_and_states(task, torch.from_numpy(shown))
     given = torch.from_numpy(problem.train.labels[shown]).long()
     losses = cross_entropy(logits, given, reduction="none")

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from reweigh.audit.opened import judge_of
 from reweigh.config import RunConfig
+from reweigh.run_files import student_file
 from reweigh.training.evaluate import predictions
 from reweigh.training.start import load_student
 from reweigh.training.tasks import prepared
@@ -36,7 +37,7 @@ def paired(config: RunConfig, before: Path, after: Path) -> Paired:
     """The students of the last epochs in two folders, on the test set of the settings of the first."""
     task = judge_of(config, prepared(config))
     assert isinstance(task, Classification)
-    was, is_now = (_right(task, folder / "model.safetensors") for folder in (before, after))
+    was, is_now = (_right(task, student_file(folder, last=True)) for folder in (before, after))
     return Paired(
         newly_right=int((is_now & ~was).sum()),
         newly_wrong=int((was & ~is_now).sum()),

@@ -22,6 +22,7 @@ from reweigh.audit.run import of_the_run
 from reweigh.audit.weights import unweighed, weight_or_nan, weight_ranks, weights_of
 from reweigh.config import TranslationConfig
 from reweigh.errors import DataError
+from reweigh.run_files import student_file
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus
 from reweigh.text.pairs import Pairs
@@ -106,7 +107,7 @@ def audit_pairs(folder: Path) -> PairAudit:
     assert isinstance(problem, TranslationProblem)
     task = judge_of(config, problem)
     assert isinstance(task, Translation)
-    task.begin_from(folder / "best.safetensors")
+    task.begin_from(student_file(folder, last=False))
     weights = weights_of(folder, config, problem)
     loss = pair_losses(task)
     p = np.exp(-loss)

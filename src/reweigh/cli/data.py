@@ -130,8 +130,8 @@ def show(
         return
     if isinstance(problem, Problem):
         screen.show(_table(problem.record, problem.class_names))
-        for line in (*_lines(problem.readings), told(problem.record["checked"])):
-            screen.show(line) if line else None
+        for line in filter(None, (*_lines(problem.readings), told(problem.record["checked"]))):
+            screen.show(line)
     else:
         screen.show(_text_table(problem.record))
     for word in problem.cautions:

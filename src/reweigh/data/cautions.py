@@ -8,6 +8,7 @@ import numpy as np
 from reweigh.data.catalogue import names
 from reweigh.data.classes import value_of
 from reweigh.data.columns import Columns
+from reweigh.data.corrections import in_doubt
 from reweigh.data.first_few import first_few
 from reweigh.data.ignoring import ignoring
 from reweigh.data.lookalikes import WAYS_OUT, likeness
@@ -37,7 +38,7 @@ def cautions(
     own = data not in names() and not planted
     return (
         *(_trusted_by_nobody(trusted) if own and not trusted_given else ()),
-        *(_test_in_doubt() if own and source.split == "ours" else ()),
+        *(_test_in_doubt() if not planted and in_doubt(data, source.split) else ()),
         *(_one_class_perhaps(source) if data not in names() else ()),
         *_thin_classes(trusted, source.class_names),
         *_left_out(copies, trusted, source),

@@ -116,7 +116,7 @@ def prepare(spec: DataSpec) -> Problem:
     words = cautions(
         spec.data, source, trusted, planted=spec.noise != "none",
         trusted_given=bool(source.trusted or spec.trusted or spec.trusted_per_class),
-        copies=copies, files=[*filter(None, (spec.labels, spec.trusted, spec.drop))],
+        copies=copies, files=[*_files(spec).values()],
     )  # fmt: skip
     return Problem(
         train, trusted, test, source.class_names, source.kind, true_labels, record, (*words, *unused),
@@ -136,11 +136,16 @@ def _checked(clear: Samples, trusted: Samples, spec: DataSpec) -> dict[str, int]
     return {"samples": len(trusted), "wrong": wrong}
 
 
+def _files(spec: DataSpec) -> dict[str, Path]:
+    """What is said of samples beside the data, by the name of its setting."""
+    named = {name: getattr(spec, name) for name in ("labels", "trusted", "test", "drop")}
+    return {name: path for name, path in named.items() if path is not None}
+
+
 def _check_files(spec: DataSpec) -> None:
     """Told before gigabytes are read."""
-    for name in ("labels", "trusted", "test", "drop"):
-        path: Path | None = getattr(spec, name)
-        if path is not None and not path.is_file():
+    for name, path in _files(spec).items():
+        if not path.is_file():
             raise UsageError(
                 f"data.{name} is {str(path)!r}, and there is no such file in {Path.cwd()}."
             )
