@@ -1,8 +1,8 @@
 import pytest
 
 from reweigh.config import RunConfig
-from reweigh.config.lineup import BUDGETS, LINEUP, choose, folder_name
-from reweigh.config.methods import L2TDataConfig, L2TLossConfig, MentorNetConfig, OwnConfig
+from reweigh.config.lineup import LINEUP, choose, folder_name
+from reweigh.config.methods import METHODS, L2TDataConfig, OwnConfig
 from reweigh.errors import UsageError
 
 
@@ -17,12 +17,11 @@ def test_an_unknown_row_offers_names(wrong: str) -> None:
         choose(wrong)
 
 
-def test_budgets_are_those_of_the_rows() -> None:
-    assert f"from {L2TDataConfig().episodes} trial" in BUDGETS["l2t-data"]
-    assert f"through {L2TLossConfig().through} steps" in BUDGETS["l2t-loss"]
-    for row in ("mentornet-pd", "mentornet-dd"):
-        assert f"for {MentorNetConfig().mentor_steps} steps" in BUDGETS[row]
-    assert BUDGETS.keys() <= LINEUP.keys()
+def test_budgets_name_settings_that_there_are() -> None:
+    told = {name: kind.budget.format(**kind().model_dump()) for name, kind in METHODS.items()}
+    limited = {name for name, words in told.items() if words}
+    assert limited == {"l2t-data", "l2t-loss", "mentornet", "learning-to-reweight"}
+    assert f"from {L2TDataConfig().episodes} trial" in told["l2t-data"]
 
 
 def test_folders_have_names_that_every_disk_takes() -> None:

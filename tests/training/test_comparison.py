@@ -75,7 +75,8 @@ def test_what_is_said_under_a_table_comes_from_the_settings_of_its_rows() -> Non
     rows = [row("deep", every=2), row("deep-linear"), row("l2t-data"), row("l2t-data", episodes=99)]
     text = Comparison(rows).markdown()
     assert text.endswith("best epoch chosen by them: my deep{'every': 2}")
-    assert text.count("its authors take up to 5000") == 1
+    assert "my l2t-data: learned from 10 trial trainings, its authors take up to 5000" in text
+    assert "my l2t-data{'episodes': 99}: learned from 99 trial trainings" in text
 
 
 def test_translators_have_both_bleu_scores_of_every_test_set(tmp_path: Path) -> None:

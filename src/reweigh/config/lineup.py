@@ -54,15 +54,6 @@ TRANSLATION: dict[str, MethodConfig] = {
 OF_ALL_PAIRS = {"self-paced": methods.SelfPacedConfig(per_class=False)}
 """Rows that can be named there and mean something else than for classes."""
 
-BUDGETS = {
-    "l2t-data": "learned from 10 trial trainings, its authors take up to 5000",
-    "l2t-loss": "looks back through 5 steps, its authors through 200",
-    "mentornet-pd": "its mentor learns for 1000 steps, its authors' for 30,000",
-    "mentornet-dd": "its mentor learns for 1000 steps, its authors' for 30,000",
-    "learning-to-reweight": "its authors let the student learn for 80,000 steps",
-}
-"""Rows whose method runs on less than its authors give it; a table says so under itself."""
-
 
 def lineup_of(task: str) -> dict[str, MethodConfig]:
     """All rows that can be named; for translation some mean something else."""

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from reweigh.config.lineup import BUDGETS, LINEUP, PRETRAINED
-from reweigh.config.methods import trains_on_trusted
-from reweigh.config.writing import plain_values
+from reweigh.config.lineup import PRETRAINED
+from reweigh.config.methods import METHODS, trains_on_trusted
 from reweigh.training.measures import over_seeds
 from reweigh.training.test_size import by_size, worth_telling
 
@@ -52,8 +51,8 @@ def _of_methods(rows: Sequence[Row]) -> str:
 
 def _budget(settings: dict[str, Any]) -> str | None:
     """What a method runs on, where its authors give it more."""
-    known = (less for row, less in BUDGETS.items() if plain_values(LINEUP[row]) == settings)
-    return next(known, None)
+    kind = METHODS.get(settings["name"])  # None for the user's own
+    return kind.budget.format(**settings) if kind else None
 
 
 def _of_test_size(rows: Sequence[Row]) -> str:

@@ -59,6 +59,7 @@ class SelfPacedConfig(OneMethod):
 class L2TDataConfig(OneMethod):
     """Learning to teach, data: a keep-or-drop policy, REINFORCE over whole student trainings."""
 
+    budget = "learned from {episodes} trial trainings, its authors take up to 5000"
     name: Literal["l2t-data"] = "l2t-data"
     """A policy keeps or drops samples; costs `episodes` trainings more than the others."""
 
@@ -85,6 +86,7 @@ class L2TLossConfig(OneMethod):
     """Learning to teach, loss: the teacher shapes the loss, learned through the student's steps."""
 
     not_for_pairs = "it shapes a loss over classes"
+    budget = "looks back through {through} steps, its authors through 200"
     name: Literal["l2t-loss"] = "l2t-loss"
     """The teacher shapes the loss function."""
 
@@ -117,6 +119,7 @@ class MentorNetConfig(OneMethod):
     """MentorNet: a small network imitates a predefined (pd) or a data-driven (dd) curriculum."""
 
     not_for_pairs = "its mentor was made for losses of classes, and learns from labels"
+    budget = "its mentor learns for {mentor_steps} steps, its authors' for 30,000"
     name: Literal["mentornet"] = "mentornet"
     """A mentor network turns losses and progress into weights."""
 
@@ -181,6 +184,7 @@ class MetaWeightNetConfig(OneMethod):
 class LearningToReweightConfig(OneMethod):
     """Learning to reweight (Ren 2018): weights from one meta-gradient at zero, fresh every step."""
 
+    budget = "its authors let the student learn for 80,000 steps"
     name: Literal["learning-to-reweight"] = "learning-to-reweight"
     """Weights straight from the trusted gradient, with no teacher kept."""
 

@@ -25,3 +25,5 @@ class OneMethod(Section):
     """Whether it has the trusted samples in its training stream, whatever its settings."""
     not_for_pairs: ClassVar[str] = ""
     """Why it makes no sense of sentence pairs, where it makes none."""
+    budget: ClassVar[str] = ""
+    """What it runs on, by its settings, where its authors give it more; a table says so under itself."""
