@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from reweigh.comparing.reading_tables import read_tables
 from reweigh.paper.catalogue import find
 from reweigh.paper.plan import Place
 from reweigh.paper.result import read_result
 from reweigh.paper.run import chosen
-from reweigh.training.reading_tables import read_tables
 
 ROOT = Path(__file__).parents[1]
 PAPER = ROOT / "results/paper-cpu"

@@ -101,7 +101,7 @@ def test_jobs_arrive(tmp_path: Path, monkeypatch) -> None:
         asked.append(jobs)
         raise UsageError("enough.")
 
-    monkeypatch.setattr("reweigh.training.compare.compare", note)
+    monkeypatch.setattr("reweigh.comparing.compare.compare", note)
     for options in ([], ["--jobs", "3"]):
         with pytest.raises(UsageError, match="enough"):
             compare("--methods", "uniform", "--out", str(tmp_path), *options)

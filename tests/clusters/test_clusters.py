@@ -14,9 +14,9 @@ from tests.training.small import settings
 
 from reweigh import __version__
 from reweigh.clusters import on_dask, workers
+from reweigh.comparing.compare import compare
+from reweigh.comparing.comparison import Comparison
 from reweigh.errors import ReweighError, UsageError
-from reweigh.training.compare import compare
-from reweigh.training.comparison import Comparison
 from reweigh.training.progress import SilentProgress
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 from tests.report.made_up import report, run
 
+from reweigh.comparing.measures import MEASURES
 from reweigh.report.charts import curve_charts, methods_chart
-from reweigh.training.measures import MEASURES
 
 
 def test_whiskers_stand_where_several_seeds_do_and_the_caption_says_so() -> None:

@@ -10,6 +10,7 @@ from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import HOSTILE, report, table
 
 from reweigh.audit.run import audit_run
+from reweigh.comparing.measures import MEASURES, measure_of
 from reweigh.errors import UsageError
 from reweigh.report.charts import methods_chart
 from reweigh.report.citations import bibtex
@@ -20,7 +21,6 @@ from reweigh.report.states import plane
 from reweigh.report.suspects import in_turns, suspects
 from reweigh.report.words import counted, on_chart, on_chart_apart, shown
 from reweigh.report.write import render, write_report
-from reweigh.training.measures import MEASURES, measure_of
 
 
 def drawings(page: str) -> dict:

@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.table import Table
 
+from reweigh.comparing import written_tables
+from reweigh.comparing.measures import spread
 from reweigh.errors import DataError
-from reweigh.training import written_tables
-from reweigh.training.measures import spread
 
 MEASURES = {"auroc": "AUROC", "average_precision": "average precision", "f1": "F1", "cost": "cost"}
 OWN, PEER = "audit", "cleanlab"

@@ -9,7 +9,7 @@ from reweigh.cli import options
 from reweigh.cli.screen import screen
 
 if TYPE_CHECKING:
-    from reweigh.training.compare import Named
+    from reweigh.comparing.compare import Named
 
 
 def compare(
@@ -102,7 +102,7 @@ def compare(
         _rehearse(runs, as_json)
         return
 
-    from reweigh.training.compare import compare as run_all
+    from reweigh.comparing.compare import compare as run_all
     from reweigh.training.progress import choose_progress
 
     screen.folder = out or Path("runs") / f"compare_{Path(base.data.name).stem}_{run_id(base)[:8]}"
@@ -116,8 +116,8 @@ def compare(
 
 def _rehearse(runs: "list[Named]", as_json: bool) -> None:
     """Build every row; the exit code says whether all of them could be."""
+    from reweigh.comparing.planning import plan
     from reweigh.errors import ReweighError
-    from reweigh.training.planning import plan
 
     found = plan(runs)
     screen.show_json(found.outcome()) if as_json else screen.show(found.table())

@@ -32,8 +32,8 @@ def table(
     """
     options.one_form(markdown=markdown, latex=latex, csv=as_csv, json=as_json)
 
-    from reweigh.training.reading_tables import read_tables
-    from reweigh.training.written_tables import comma_separated
+    from reweigh.comparing.reading_tables import read_tables
+    from reweigh.comparing.written_tables import comma_separated
 
     found = {folder: read_tables(folder) for folder in folders}
     every = [one for tables in found.values() for one in tables]

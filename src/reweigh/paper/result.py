@@ -8,13 +8,13 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from reweigh.comparing.measures import BLEU, ERROR, spread
+from reweigh.comparing.table_notes import ON_TRUSTED
+from reweigh.comparing.written_tables import latex, markdown
 from reweigh.paper.cell import PAPER, Cell, Recipe, Scale
 from reweigh.paper.plan import Named, Place, runs_of
-from reweigh.training.measures import BLEU, ERROR, spread
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import is_done, read_record
-from reweigh.training.table_notes import ON_TRUSTED
-from reweigh.training.written_tables import latex, markdown
 
 Found = dict[str, Any]
 WORDS = ("setting", "row", "")

@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from reweigh.comparing.compare import compare
 from reweigh.errors import UsageError
 from reweigh.paper.cell import Cell, Recipe, Scale
 from reweigh.paper.plan import Place, runs_of, waves
 from reweigh.paper.result import Result, read_result
 from reweigh.replacing import make_folder, write_atomically
-from reweigh.training.compare import compare
 from reweigh.training.progress import Progress
 from reweigh.training.run_folder import read_record
 

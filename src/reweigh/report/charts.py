@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reweigh.comparing.measures import Measure
 from reweigh.config.methods import trains_on_trusted
 from reweigh.report.colours import colour, symbol
 from reweigh.report.runs import CEILINGS, Run
 from reweigh.report.words import on_chart, on_chart_apart, shown
-from reweigh.training.measures import Measure
 
 Trace = dict[str, Any]
 

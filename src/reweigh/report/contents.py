@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reweigh import signals
 from reweigh.audit.audited import Audited
 from reweigh.audit.run import Audit, audit_run
+from reweigh.comparing.measures import Measure, measure_of
 from reweigh.config import RunConfig
 from reweigh.report.charts import Chart, curve_charts, methods_chart
 from reweigh.report.evidence import Texts, texts_of
@@ -19,7 +20,6 @@ from reweigh.report.sample_charts import audit_charts, side_by_side
 from reweigh.report.states import How
 from reweigh.report.weight_history import weight_history_charts
 from reweigh.report.words import shown
-from reweigh.training.measures import Measure, measure_of
 from reweigh.training.run import settings_of
 
 if TYPE_CHECKING:

@@ -3,14 +3,14 @@
 import shlex
 from typing import Any
 
+from reweigh.comparing.measures import ERROR, Value
+from reweigh.comparing.test_size import by_size, worth_telling
 from reweigh.config.lineup import LINEUP
 from reweigh.config.writing import defining, plain_values
 from reweigh.report.alike import trained_alike
 from reweigh.report.contents import Report
 from reweigh.report.words import counted, shown, unbroken
-from reweigh.training.measures import ERROR, Value
 from reweigh.training.tasks.classification import default_model
-from reweigh.training.test_size import by_size, worth_telling
 
 PLAIN = "uniform"
 KNOWN_AS = {"deep": "reweighed, the default", PLAIN: "plain training"}

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reweigh.comparing.reading_tables import homes_in, why_missing
 from reweigh.config.differences import told_apart
 from reweigh.config.writing import defining, experiment, row_in
 from reweigh.errors import UsageError
 from reweigh.report.runs import Run
-from reweigh.training.reading_tables import homes_in, why_missing
 from reweigh.training.result import RESULT
 from reweigh.training.run import refuse_unfinished
 from reweigh.training.run_folder import read_metrics, read_record

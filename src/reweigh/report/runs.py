@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reweigh.comparing.comparison import both_scores
+from reweigh.comparing.measures import measure_of, over_seeds
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import defining
-from reweigh.training.comparison import both_scores
-from reweigh.training.measures import measure_of, over_seeds
 
 CEILINGS = ("perfect-weights", "perfect-mixed", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.comparing.lead import HOW, Lead, Wrong, lead
 from reweigh.report.alike import trained_alike
 from reweigh.report.contents import Report
 from reweigh.report.headline import PLAIN
 from reweigh.report.runs import Run
 from reweigh.report.words import counted, shown, unbroken
 from reweigh.training.answers import Answers
-from reweigh.training.lead import HOW, Lead, Wrong, lead
 
 CONTROLS = ("trusted-only", "trusted-mixed")
 

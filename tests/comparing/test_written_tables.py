@@ -1,4 +1,4 @@
-from reweigh.training.written_tables import comma_separated
+from reweigh.comparing.written_tables import comma_separated
 
 
 def test_numbers_stay_as_they_are_and_texts_are_no_formulas() -> None:

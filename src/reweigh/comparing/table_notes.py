@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from reweigh.comparing.measures import over_seeds
+from reweigh.comparing.test_size import by_size, worth_telling
 from reweigh.config.lineup import PRETRAINED
 from reweigh.config.methods import METHODS, trains_on_trusted
-from reweigh.training.measures import over_seeds
-from reweigh.training.test_size import by_size, worth_telling
 
 Row = dict[str, Any]
 """What one run came to, with its row's name under `method` and its method's settings."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reweigh.comparing.comparison import Comparison, with_cost
+from reweigh.comparing.table_notes import Row
 from reweigh.config.differences import differences, told_apart
 from reweigh.config.lineup import LINEUP, PRETRAINED
 from reweigh.config.writing import defining, row_in
 from reweigh.errors import UsageError
 from reweigh.run_files import CONFIG, STATUS, is_run
-from reweigh.training.comparison import Comparison, with_cost
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import is_done, read_record
-from reweigh.training.table_notes import Row
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from reweigh.comparing.comparison import Comparison, with_cost
 from reweigh.config.lineup import LINEUP
 from reweigh.config.writing import plain_values
-from reweigh.training.comparison import Comparison, with_cost
 
 
 def test_cost_is_relative_to_plain_training_of_the_same_seed() -> None:

@@ -13,10 +13,10 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from reweigh.comparing.measures import measure_of, over_seeds, spread
+from reweigh.comparing.table_notes import Row, by_method, cautions, notes
+from reweigh.comparing.written_tables import latex, markdown
 from reweigh.config.lineup import PRETRAINED
-from reweigh.training.measures import measure_of, over_seeds, spread
-from reweigh.training.table_notes import Row, by_method, cautions, notes
-from reweigh.training.written_tables import latex, markdown
 
 Column = tuple[str, Callable[[list[Row]], str]]
 """Its head, and its cell from the rows of one method."""

@@ -10,11 +10,12 @@ from tests.training.interrupted import asked_after
 from tests.training.small import settings
 
 from reweigh import signals
+from reweigh.comparing import compare as module
+from reweigh.comparing import unchanged
+from reweigh.comparing.compare import Comparison, compare
 from reweigh.config import RunConfig
 from reweigh.errors import DataError, InterruptedRun, UnwritableError, UsageError
-from reweigh.training import compare as module
-from reweigh.training import run, same_data
-from reweigh.training.compare import Comparison, compare
+from reweigh.training import run
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run_folder import RunFolder, read_status
 
@@ -64,11 +65,11 @@ def test_finished_runs_on_other_data_are_neither_taken_nor_lost(
 ) -> None:
     """The settings are the same, what is in the file that they name is not."""
     monkeypatch.setattr(run, "prepared", lambda spec: replace(problem(), record=_RECORD))
-    monkeypatch.setattr(same_data, "prepared", lambda spec: replace(problem(), record=_RECORD))
+    monkeypatch.setattr(unchanged, "prepared", lambda spec: replace(problem(), record=_RECORD))
     compared(runs("uniform"), tmp_path)
     compared(runs("uniform", "focal"), tmp_path)
     other = _RECORD | {"fingerprint": "bbb"}
-    monkeypatch.setattr(same_data, "prepared", lambda spec: replace(problem(), record=other))
+    monkeypatch.setattr(unchanged, "prepared", lambda spec: replace(problem(), record=other))
     with pytest.raises(UsageError, match=r"uniform_s0_.* was trained on data that .* no longer"):
         compared(runs("uniform", "trusted-only"), tmp_path)
     assert trained == ["uniform", "focal"]

@@ -5,7 +5,7 @@ A spread over seeds does not say it: all seeds are measured on the same test sam
 
 import math
 
-from reweigh.training.measures import Value
+from reweigh.comparing.measures import Value
 
 
 def by_size(share: float, samples: int) -> float:

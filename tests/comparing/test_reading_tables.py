@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from reweigh.comparing.reading_tables import read_tables
 from reweigh.config import RunConfig, to_toml
 from reweigh.errors import UsageError
-from reweigh.training.reading_tables import read_tables
 
 
 def put(folder: Path, name: str, status: str = "done", seed: int = 0, **settings: object) -> None:

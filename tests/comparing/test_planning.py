@@ -4,9 +4,9 @@ import pytest
 from tests.methods.blobs import problem
 from tests.training.small import settings
 
+from reweigh.comparing.planning import plan
 from reweigh.errors import UsageError
 from reweigh.training import run
-from reweigh.training.planning import plan
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reweigh.training.lead import lead
+from reweigh.comparing.lead import lead
 
 
 def wrong(*where: range, n: int = 200) -> np.ndarray:

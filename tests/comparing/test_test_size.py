@@ -1,6 +1,6 @@
 import pytest
 
-from reweigh.training.test_size import by_size, worth_telling
+from reweigh.comparing.test_size import by_size, worth_telling
 
 
 def test_a_share_of_few_samples_has_a_binomial_error() -> None:

@@ -13,6 +13,10 @@ from joblib import Parallel, delayed
 
 from reweigh import __version__, signals
 from reweigh.clusters.workers import Workers, hired
+from reweigh.comparing.comparison import Comparison, with_cost
+from reweigh.comparing.reading_tables import row_of
+from reweigh.comparing.table_notes import Row
+from reweigh.comparing.unchanged import refuse_changed
 from reweigh.config import Settings
 from reweigh.config.lineup import PRETRAINED, folder_name
 from reweigh.config.writing import plain_values
@@ -26,14 +30,10 @@ from reweigh.errors import (
 )
 from reweigh.own_code import forget_code, named_in
 from reweigh.replacing import make_folder
-from reweigh.training.comparison import Comparison, with_cost
 from reweigh.training.progress import Progress, SilentProgress
-from reweigh.training.reading_tables import row_of
 from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, is_done, read_record
-from reweigh.training.same_data import refuse_changed
-from reweigh.training.table_notes import Row
 from reweigh.training.tasks import forget_problems
 
 Named = tuple[str, Settings]
