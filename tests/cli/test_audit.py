@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from reweigh.audit import look
 from reweigh.cli.app import app
-from reweigh.cli.audit import _sentences
+from reweigh.cli.audit_parts import sentences
 from reweigh.errors import InterruptedRun
 
 
@@ -96,4 +96,4 @@ def test_one_group_is_not_several_and_its_table_is_named() -> None:
         "conflicting_copies": [["a", "b"]], "detection": None, "table": "x/audit.csv",
     }  # fmt: skip
     told = "1 group, the first a, b (all in x/audit.csv, column copy_group)."
-    assert f"Equal inputs with different labels: {told}" in _sentences(summary)
+    assert f"Equal inputs with different labels: {told}" in sentences(summary)

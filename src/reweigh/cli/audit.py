@@ -126,7 +126,9 @@ def _show(summary: dict[str, Any], task: str, as_json: bool) -> None:
     if as_json:
         screen.show_json(summary)
         return
-    for part in _pair_parts(summary) if task == "translation" else _parts(summary):
+    from reweigh.cli.audit_parts import label_parts, pair_parts
+
+    for part in pair_parts(summary) if task == "translation" else label_parts(summary):
         screen.show(part)
 
 
@@ -137,94 +139,3 @@ def _fail_above(allowed: int, issues: int) -> None:
     if issues > allowed:
         screen.complain(f"{counted(issues, 'label issue')}, with {allowed:,} allowed.")
         raise typer.Exit(TOO_MANY)
-
-
-def _pair_parts(summary: dict[str, Any]) -> list[Any]:
-    """The worst pairs, then the figures."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("quality", "source", "target", title=f"the worst of {summary['pairs']:,} pairs")
-    for row in summary["worst"]:
-        table.add_row(f"{row['label_quality']:.3f}", escape(row["source"]), escape(row["target"]))
-    lines = [f"Every pair's score: {summary['table']}"]
-    lines += [f"Caution: {words}." for words in summary["cautions"]]
-    if (truth := summary["detection"]) is not None:
-        lines.insert(
-            0,
-            f"Against planted noise ({truth['wrong']:,} pairs): AUROC {truth['auroc']:.3f}, "
-            f"average precision {truth['average_precision']:.3f}.",
-        )
-    return [table, *lines]
-
-
-def _parts(summary: dict[str, Any]) -> list[Any]:
-    """What people read: the classes, then the figures."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from reweigh.report.words import counted
-
-    issues = counted(summary["issues"], "label issue")
-    classes = Table(title=f"{issues} among {counted(summary['samples'], 'sample')}")
-    for name in ("given label", "samples", "issues", "mean quality", "wrong, estimated", "mostly"):
-        classes.add_column(name, justify="left" if name in ("given label", "mostly") else "right")
-    for row in summary["classes"]:
-        quality, share = row["label_quality"], row["estimated_wrong_share"]
-        classes.add_row(
-            escape(row["class"]),
-            f"{row['samples']:,}",
-            f"{row['issues']:,}",
-            "–" if quality is None else f"{quality:.3f}",
-            "not judged" if share is None else f"{share:.1%}",
-            escape(row["most_likely_instead"] or "–"),
-        )
-    passes = [_second(summary["second_pass"])] if "second_pass" in summary else []
-    return [classes, *_sentences(summary), *passes]
-
-
-def _second(outcome: dict[str, Any]) -> Any:
-    """Both runs side by side, and what the trusted samples say."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from reweigh.audit.paired import Paired
-
-    verb = "dropped" if outcome["how"] == "drop" else "relabelled"
-    title = f"second pass: {outcome['changed']:,} samples {verb}"
-    caption = f"{outcome['verdict']} {Paired(**outcome['test_answers'])}"
-    table = Table("", "before", "after", title=title, caption=caption)
-    rows = {
-        "trusted error": "trusted_error_last",
-        "test error, last epoch": "test_error_last",
-        "test error, epoch best by the trusted set": "test_error_best_by_trusted",
-    }
-    for words, key in rows.items():
-        table.add_row(words, *(f"{outcome[run][key]:.2%}" for run in ("before", "after")))
-    table.add_row("run folder", *(escape(outcome[run]["folder"]) for run in ("before", "after")))
-    return table
-
-
-def _sentences(summary: dict[str, Any]) -> list[str]:
-    from reweigh.data.checked_share import told
-    from reweigh.report.words import counted
-
-    n, wrong = summary["samples"], summary["estimated_wrong"]
-    aside = ", ".join(f"{size:,} {part}" for part, size in summary["not_judged"].items())
-    lines = [
-        f"Estimated wrong labels: {wrong:,} of {n:,} ({wrong / n:.1%}). Not judged: {aside} samples.",
-        *filter(None, [told(summary["checked"])]),
-        *(f"Caution: {words}." for words in summary["cautions"]),
-    ]
-    if groups := summary["conflicting_copies"]:
-        first = ", ".join(map(str, groups[0][:5]))
-        lines.append(
-            f"Equal inputs with different labels: {counted(len(groups), 'group')}, the first {first} "
-            f"(all in {summary['table']}, column copy_group)."
-        )
-    if (truth := summary["detection"]) is not None:
-        lines.append(
-            f"Against the truth ({truth['wrong']:,} wrong): AUROC {truth['auroc']:.3f}, "
-            f"average precision {truth['average_precision']:.3f}, F1 {truth['f1']:.3f}."
-        )
-    return [*lines, f"Every label's score: {summary['table']}"]
