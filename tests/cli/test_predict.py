@@ -76,7 +76,7 @@ def test_a_table_that_stays_is_refused_before_anything_is_read(
     assert "already exists with other columns (mine)" in str(refused.exception)
 
 
-def test_unreadable_images_are_named_and_the_others_answered(tmp_path: Path) -> None:
+def test_unfit_images_are_named_and_the_others_answered(tmp_path: Path) -> None:
     Image = pytest.importorskip("PIL.Image")
     rng = np.random.default_rng(0)
     for i in range(40):
@@ -87,8 +87,8 @@ def test_unreadable_images_are_named_and_the_others_answered(tmp_path: Path) -> 
     few = ["--set", "data.trusted_per_class=3", "--set", "student.model=mlp"]
     ended = CliRunner().invoke(app, [*told, *few, "--out", str(tmp_path / "run")])
     assert ended.exit_code == 0, ended.output
-    for i in (0, 2):
-        (tmp_path / "photos" / "a" / f"{i}.png").write_bytes(b"no")
+    (tmp_path / "photos" / "a" / "0.png").write_bytes(b"no")
+    Image.new("RGB", (7, 5)).save(tmp_path / "photos" / "a" / "2.png")
     for options in ([], ["--out", str(tmp_path / "p.csv"), "-q"]):
         found = CliRunner().invoke(
             app, ["predict", str(tmp_path / "run"), str(tmp_path / "photos"), *options]
@@ -96,6 +96,6 @@ def test_unreadable_images_are_named_and_the_others_answered(tmp_path: Path) -> 
         text = found.stdout if not options else (tmp_path / "p.csv").read_text()
         assert len(list(csv.DictReader(io.StringIO(text)))) == 38
         assert "0.png cannot be read as an image" in found.stderr
-        assert "2.png cannot be read as an image" in found.stderr
+        assert "2.png has size (5, 7) and the student takes (6, 6)" in found.stderr
         assert isinstance(found.exception, DataError)  # exit code 3
-        assert str(found.exception).startswith("2 of 40 images could not be read")
+        assert str(found.exception).startswith("2 of 40 images have no prediction")

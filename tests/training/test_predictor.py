@@ -70,7 +70,7 @@ def test_unreadable_images_are_no_samples_and_no_silent_gap(tmp_path: Path) -> N
     (new / "03.png").write_bytes(b"no")
     (new / "00.png").write_bytes(b"")
     found = predictor.read(new)
-    assert [path.name for path in found.unreadable] == ["00.png", "03.png"]
+    assert [path.name for path in found.unfit] == ["00.png", "03.png"]
     assert found.names.tolist() == [f"{i:02}.png" for i in range(25) if i not in (0, 3)]
     np.testing.assert_allclose(
         predictor.probabilities(found), np.delete(whole, [0, 3], axis=0), rtol=1e-5
@@ -149,17 +149,26 @@ def test_texts_that_training_never_saw_are_told(run: Path, tmp_path: Path) -> No
     assert caution.startswith("column 'age': 1 of 2 rows are empty, which no training row is")
 
 
-def test_images_of_another_size_are_named_and_hidden_ones_are_not_there(tmp_path: Path) -> None:
+def test_images_of_another_size_are_no_samples_and_hidden_ones_are_not_there(
+    tmp_path: Path,
+) -> None:
     root = photos(tmp_path / "photos")
     trained(tmp_path / "run", root, "method.name=uniform", "student.model=mlp")
     predictor, new = Predictor(tmp_path / "run"), tmp_path / "new"
     (new / ".cache").mkdir(parents=True)
     for name, side in (("a.png", 9), ("b.png", 7), (".cache/c.png", 9)):
         Image.new("RGB", (side, side)).save(new / name)
-    with pytest.raises(DataError, match=r"b\.png has size \(7, 7\) and the student takes \(9, 9\)"):
+    found = predictor.read(new)
+    assert found.names.tolist() == ["a.png"]
+    assert len(predictor.probabilities(found)) == 1
+    ((path, why),) = found.unfit.items()
+    assert path == new / "b.png"
+    assert why.startswith("has size (7, 7) and the student takes (9, 9)")
+    with pytest.raises(DataError, match=r"b\.png has size \(7, 7\) .* remove it"):
+        predictor.probabilities(new)  # an array says nothing of whose row is missing
+    (new / "a.png").unlink()
+    with pytest.raises(DataError, match=r"b\.png has size \(7, 7\) .* remove it"):
         predictor.read(new)
-    (new / "b.png").unlink()
-    assert predictor.read(new).names.tolist() == ["a.png"]
 
 
 def test_the_students_mode_and_the_global_settings_stay(run: Path, table: Path) -> None:

@@ -40,8 +40,8 @@ def predict(
     id (a file's path, a row's id, else its number), predicted_label,
     confidence. In Python the same is reweigh.Predictor.
 
-    Images that cannot be read are named on stderr and have no row; the exit
-    code is then 3.
+    Images that cannot be read, or are of another size, are named on stderr and
+    have no row; the exit code is then 3.
 
     [bold]Examples[/bold]
 
@@ -74,10 +74,10 @@ def predict(
         else:
             sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue] (a text stream has it)
             print_csv(found.columns, len(found), sys.stdout)
-        for path, why in samples.unreadable.items():
+        for path, why in samples.unfit.items():
             screen.complain(f"{path} {why}.")
-    if samples.unreadable:
+    if unfit := len(samples.unfit):
         raise DataError(
-            f"{len(samples.unreadable)} of {len(found) + len(samples.unreadable)} images could not be read "
-            "and have no prediction; the others have."
+            f"{unfit} of {len(found) + unfit} images have no prediction, for the reasons above; the others "
+            "have."
         )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from reweigh.config import RunConfig, TrainingConfig
-from reweigh.data.readers.image_files import refuse_unreadable
+from reweigh.data.readers.image_files import refuse_unfit
 from reweigh.data.readers.unlabelled import Reader, Unlabelled
 from reweigh.errors import UsageError
 from reweigh.run_files import student_file
@@ -64,7 +64,7 @@ class Predictor:
     def read(self, path: Path | str) -> Unlabelled:
         """The samples in a folder of images, an image, a table or an `.npz` file, with names.
 
-        Images that cannot be read are told in `unreadable` and are no samples.
+        Images that are broken or of another size are told in `unfit` and are no samples.
         """
         return self._reader(Path(path))
 
@@ -76,7 +76,7 @@ class Predictor:
         """
         if isinstance(samples, str | Path):
             samples = self.read(samples)
-            refuse_unreadable(samples.unreadable)  # nothing would tell whose row is missing
+            refuse_unfit(samples.unfit)  # nothing would tell whose row is missing
         if not isinstance(samples, Unlabelled):
             raw = samples.detach().cpu() if isinstance(samples, Tensor) else samples
             return self._answers(self._reader.array(np.asarray(raw), "the array"))

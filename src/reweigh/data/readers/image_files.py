@@ -1,4 +1,4 @@
-"""Image files as one array of bytes, and which of them cannot be read."""
+"""Image files as one array of bytes, and which of them are unfit for it."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from reweigh.errors import DataError
 
 def read_images(paths: list[Path], image_size: int | None) -> NDArray[np.uint8]:
     """(n, h, w, c) of all; they are of one size, with one channel only if every image is grey."""
-    images, unreadable = _load_all(paths, image_size, None)
-    refuse_unreadable(unreadable)
+    images, unfit = _load_all(paths, image_size, None)
+    refuse_unfit(unfit)
     size = next(iter(images.values())).shape[:2]
     for path, image in images.items():
         if image.shape[:2] != size:
@@ -24,47 +24,54 @@ def read_images(paths: list[Path], image_size: int | None) -> NDArray[np.uint8]:
     return _stacked([images[path] for path in paths], (*size, channels))
 
 
-def read_readable(
+def read_fit(
     paths: list[Path], image_size: int | None, shape: tuple[int, ...]
 ) -> tuple[NDArray[np.uint8], dict[Path, str]]:
-    """(n, *shape) of those that can be read, in their order, and why the others cannot.
+    """(n, *shape) of those that fit, in their order, and why the others do not.
 
-    `shape` is (h, w, c), what a student takes; at least one image can be read.
+    `shape` is (h, w, c), what a student takes; at least one image fits.
     """
-    images, unreadable = _load_all(paths, image_size, shape[2])
+    images, unfit = _load_all(paths, image_size, shape)
     if not images:
-        refuse_unreadable(unreadable)
-    for path, image in images.items():
-        if image.shape[:2] != shape[:2]:
-            raise DataError(
-                f"{path} has size {image.shape[:2]} and the student takes {shape[:2]}; resize the "
-                f"image, or train with data.image_size, which resizes all."
-            )
-    return _stacked([images[path] for path in paths if path in images], shape), unreadable
+        refuse_unfit(unfit)
+    return _stacked([images[path] for path in paths if path in images], shape), unfit
 
 
-def refuse_unreadable(unreadable: dict[Path, str]) -> None:
+def refuse_unfit(unfit: dict[Path, str]) -> None:
     """One sentence of all files, so that they can be seen to at once."""
-    if unreadable:
-        told = first_few([f"{path} {why}" for path, why in unreadable.items()], "images")
-        raise DataError(f"{told}; repair or remove {'it' if len(unreadable) == 1 else 'them'}.")
+    if unfit:
+        told = first_few([f"{path} {why}" for path, why in unfit.items()], "images")
+        raise DataError(f"{told}; repair or remove {'it' if len(unfit) == 1 else 'them'}.")
 
 
 def _load_all(
-    paths: list[Path], image_size: int | None, channels: int | None
+    paths: list[Path], image_size: int | None, shape: tuple[int, ...] | None
 ) -> tuple[dict[Path, NDArray[np.uint8]], dict[Path, str]]:
     images: dict[Path, NDArray[np.uint8]] = {}
-    unreadable: dict[Path, str] = {}
+    unfit: dict[Path, str] = {}
     for path in paths:
-        image = _load(path, image_size, channels)
+        image = _load(path, image_size) if shape is None else _fitted(path, image_size, shape)
         if isinstance(image, str):
-            unreadable[path] = image
+            unfit[path] = image
         else:
             images[path] = image
-    return images, unreadable
+    return images, unfit
 
 
-def _load(path: Path, image_size: int | None, channels: int | None) -> NDArray[np.uint8] | str:
+def _fitted(path: Path, image_size: int | None, shape: tuple[int, ...]) -> NDArray[np.uint8] | str:
+    """One image of the size and channels of `shape`, or why there is none."""
+    image = _load(path, image_size, shape[2])
+    if isinstance(image, str) or image.shape[:2] == shape[:2]:
+        return image
+    return (
+        f"has size {image.shape[:2]} and the student takes {shape[:2]} (resize it, or train with "
+        "data.image_size, which resizes all)"
+    )
+
+
+def _load(
+    path: Path, image_size: int | None, channels: int | None = None
+) -> NDArray[np.uint8] | str:
     """One image: (h, w) if it is grey or shall be, else (h, w, 3); or why there is none."""
     try:
         from PIL import Image

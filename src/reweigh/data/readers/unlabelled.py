@@ -16,7 +16,7 @@ from reweigh.data.encoding import Encoding
 from reweigh.data.naming import ID, spelled
 from reweigh.data.npz import read_npz
 from reweigh.data.readers.arrays import inputs_of
-from reweigh.data.readers.image_files import read_readable
+from reweigh.data.readers.image_files import read_fit
 from reweigh.data.readers.images import SUFFIXES, visible_images
 from reweigh.data.samples import Kind
 from reweigh.errors import DataError, UsageError
@@ -30,8 +30,8 @@ class Unlabelled:
     names: NDArray[np.str_]  # (n,)
     cautions: tuple[str, ...] = ()
     """What to know before believing a prediction."""
-    unreadable: dict[Path, str] = field(default_factory=dict)
-    """Image files that are not among the inputs, and why."""
+    unfit: dict[Path, str] = field(default_factory=dict)
+    """Image files that are not among the inputs, broken or of another size, and why."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class Reader:
         if strange or not files:
             what = f"{strange[0].name} is no image" if strange else "there is no image"
             raise DataError(f"{origin}: {what} ({', '.join(sorted(SUFFIXES))}).")
-        inputs, unreadable = read_readable(files, self.image_size, self.shape)
-        kept = [name for name, file in zip(names, files, strict=True) if file not in unreadable]
-        return Unlabelled(inputs, np.asarray(kept), unreadable=unreadable)
+        inputs, unfit = read_fit(files, self.image_size, self.shape)
+        kept = [name for name, file in zip(names, files, strict=True) if file not in unfit]
+        return Unlabelled(inputs, np.asarray(kept), unfit=unfit)
 
     def _table(self, path: Path) -> Unlabelled:
         columns = Columns.read(path)
