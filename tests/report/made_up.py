@@ -11,6 +11,7 @@ from reweigh.report.contents import Report
 from reweigh.report.evidence import Texts
 from reweigh.report.runs import Run
 from reweigh.report.suspects import in_turns
+from reweigh.training.answers import Answers
 
 HOSTILE = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\"><svg onload=alert(1)>",
@@ -37,6 +38,18 @@ def run(row: str, seed: int = 0, error: float = 0.1, weighed: Path | None = None
     folder = weighed or Path(f"{row}_s{seed}")
     made = Run(folder, row, result, rows, {"python": "3"}, "seed = 0\n", "reweigh train")
     return replace(made, given=Path("runs") / folder.name)
+
+
+def answered(
+    home: Path, method: str, seed: int, wrong: int, first: int = 0, corrected: int = 0
+) -> Run:
+    """A run that got so many of 200 test samples wrong, and said so; the last labels were corrected."""
+    folder = home / f"{method}_s{seed}"
+    folder.mkdir()
+    labels = (np.arange(200) >= 200 - corrected).astype(np.int64)
+    last = labels ^ (np.arange(200) < wrong)
+    Answers(np.arange(200) + first, labels, last, last).save(folder)
+    return replace(run(method, seed, wrong / 200), folder=folder)
 
 
 def table(values: dict[str, np.ndarray], labels: np.ndarray | None = None) -> Texts:

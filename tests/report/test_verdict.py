@@ -3,26 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from tests.report.made_up import report, run
+from tests.report.made_up import answered, report, run
 
 from reweigh.report.contents import Report
 from reweigh.report.runs import Run
 from reweigh.report.verdict import verdict
 from reweigh.report.write import render
-from reweigh.training.answers import Answers
-
-N = 200
-
-
-def answered(home: Path, method: str, seed: int, wrong: int, first: int = 0) -> Run:
-    """A run that got so many test samples wrong, and said so."""
-    folder = home / f"{method}_s{seed}"
-    folder.mkdir()
-    labels = np.zeros(N, np.int64)
-    last = (np.arange(N) < wrong).astype(np.int64)
-    Answers(np.arange(N) + first, labels, last, last).save(folder)
-    return replace(run(method, seed, wrong / N), folder=folder)
 
 
 def reported(*runs: Run) -> Report:

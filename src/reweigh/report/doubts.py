@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from reweigh.config.differences import differences
 from reweigh.config.lineup import PRETRAINED
+from reweigh.report.alike import by_test
 from reweigh.report.contents import Report
 from reweigh.report.runs import Run
 from reweigh.report.words import shown
@@ -14,7 +15,8 @@ _LONGEST = 40
 
 def cautions(report: Report) -> tuple[str, ...]:
     """All of them, those that most runs of the table are concerned by first."""
-    return (*_trained_otherwise(report.runs), *report.remarks, *_said(report))
+    apart = (*_trained_otherwise(report.runs), *_tested_otherwise(report.runs))
+    return (*apart, *report.remarks, *_said(report))
 
 
 def _trained_otherwise(runs: Sequence[Run]) -> Iterator[str]:
@@ -27,6 +29,14 @@ def _trained_otherwise(runs: Sequence[Run]) -> Iterator[str]:
             alike.setdefault(told, []).append(shown(row, _LONGEST))
         told = "; ".join(f"{', '.join(rows)}: {words}" for words, rows in alike.items())
         yield f"these rows were not trained alike and do not compare ({told})"
+
+
+def _tested_otherwise(runs: Sequence[Run]) -> Iterator[str]:
+    """Rows with other test labels: a file of labels corrects those that were split off, too."""
+    groups = by_test(runs)
+    if len(groups) > 1:
+        told = " against ".join(_names(group, runs) for group in groups)
+        yield f"these rows were not tested on the same labels and do not compare ({told})"
 
 
 def _said(report: Report) -> Iterator[str]:

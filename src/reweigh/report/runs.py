@@ -4,6 +4,7 @@ import statistics
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from reweigh.comparing.comparison import both_scores
 from reweigh.comparing.measures import measure_of, over_seeds
 from reweigh.config.methods import trains_on_trusted
 from reweigh.config.writing import defining
+from reweigh.training.answers import Answers
 
 CEILINGS = ("perfect-weights", "perfect-mixed", "clean-labels")
 """Controls that know the truth: shown in the table, never what a report is about."""
@@ -51,6 +53,11 @@ class Run:
         """
         values = defining(self.settings)
         return {name: values.get(name, {}) for name in ("training", "student")}
+
+    @cached_property
+    def answers(self) -> Answers | None:
+        """To the test samples; None where nobody kept them."""
+        return Answers.of(self.folder)
 
     @property
     def internal(self) -> bool:

@@ -10,7 +10,6 @@ from reweigh.report.contents import Report
 from reweigh.report.headline import PLAIN
 from reweigh.report.runs import Run
 from reweigh.report.words import counted, shown, unbroken
-from reweigh.training.answers import Answers
 
 CONTROLS = ("trusted-only", "trusted-mixed")
 
@@ -41,7 +40,7 @@ def _rivals(report: Report) -> dict[str, str]:
 
 def _wrong(groups: Sequence[Sequence[Run]]) -> list[Wrong] | None:
     """Which test samples the last students got wrong; None unless all answered the same ones."""
-    kept = [[Answers.of(run.folder) for run in runs] for runs in groups]
+    kept = [[run.answers for run in runs] for runs in groups]
     first = kept[0][0]
     found = []
     for some in kept:
