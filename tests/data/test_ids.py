@@ -43,7 +43,7 @@ def test_ids_of_another_column_are_never_taken_for_rows(tmp_path, name, text):
     with pytest.raises(DataError, match=way):
         read_ids(file, of_a_table())
     named = of_a_table("customer", KEYED["customer"])
-    assert read_ids(file, named)[0].tolist() == [1, 2]
+    assert read_ids(file, named).ids.tolist() == [1, 2]
 
 
 def test_ids_of_another_column_that_are_no_numbers_have_one_way_out(tmp_path):
@@ -53,17 +53,17 @@ def test_ids_of_another_column_that_are_no_numbers_have_one_way_out(tmp_path):
 
 
 def test_numbers_of_rows_are_fine_where_no_column_holds_them_or_where_it_says_the_same(tmp_path):
-    assert read_ids(write(tmp_path, "t.txt", "0\n2\n"), of_a_table())[0].tolist() == [0, 2]
+    assert read_ids(write(tmp_path, "t.txt", "0\n2\n"), of_a_table()).ids.tolist() == [0, 2]
     counted = of_a_table(customer=["7", "7", "2", "3", "4"])  # not one row each
-    assert read_ids(write(tmp_path, "t.txt", "2\n3\n"), counted)[0].tolist() == [2, 3]
+    assert read_ids(write(tmp_path, "t.txt", "2\n3\n"), counted).ids.tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("named", [None, "customer"])
 def test_an_empty_column_of_names_says_that_ids_are_numbers(tmp_path, named):
     source = of_a_table(named, KEYED["customer"] if named else None)
     file = write(tmp_path, "audit.csv", "index,id,name,label\n0,2,,cat\n1,3,,cat\n")
-    assert read_ids(file, source, ("label",))[0].tolist() == [2, 3]
-    assert read_ids(write(tmp_path, "t.csv", "id,name\n2,\n"), source, ("label",))[0].tolist() == [
+    assert read_ids(file, source, ("label",)).ids.tolist() == [2, 3]
+    assert read_ids(write(tmp_path, "t.csv", "id,name\n2,\n"), source, ("label",)).ids.tolist() == [
         2
     ]
 
@@ -71,7 +71,7 @@ def test_an_empty_column_of_names_says_that_ids_are_numbers(tmp_path, named):
 def test_the_column_of_ids_may_be_called_as_in_the_data_and_in_any_case(tmp_path):
     named = of_a_table("customer", KEYED["customer"])
     for header in ("customer", "Customer", "id", "ID", "Id"):
-        assert read_ids(write(tmp_path, "t.csv", f"{header}\n3\n"), named)[0].tolist() == [2]
+        assert read_ids(write(tmp_path, "t.csv", f"{header}\n3\n"), named).ids.tolist() == [2]
     with pytest.raises(
         DataError, match=r"no column 'id' .it has customer.*data.id_column=customer"
     ):
@@ -90,8 +90,8 @@ def test_names_of_a_table_that_has_none_get_the_way_out(tmp_path):
 def test_names_that_are_numbers_are_never_taken_for_positions(tmp_path):
     table = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["3", "4", "5", "6", "7"]))
     source = replace(SOURCE, train=table)
-    ids, _ = read_ids(write(tmp_path, "t.txt", "4\n3\n"), source)
-    assert ids.tolist() == [1, 0]
+    found = read_ids(write(tmp_path, "t.txt", "4\n3\n"), source)
+    assert found.ids.tolist() == [1, 0]
     with pytest.raises(DataError, match="id '0' is not the name of a sample, although '4' is;"):
         read_ids(write(tmp_path, "t.txt", "4\n0\n"), source)
     assert table.called().tolist() == ["3", "4", "5", "6", "7"]
@@ -102,20 +102,20 @@ def test_names_that_are_numbers_are_never_taken_for_positions(tmp_path):
 def test_what_a_table_of_ours_made_harmless_is_read_as_it_was(tmp_path):
     hostile = numbered(WHOLE.inputs, WHOLE.labels, np.asarray(["=a", "-b/1", "'c", "+1", "'=a"]))
     written = "\n".join(inert(name) for name in hostile.called().tolist())
-    ids, _ = read_ids(write(tmp_path, "t.csv", f"id\n{written}\n"), replace(SOURCE, train=hostile))
-    assert ids.tolist() == [0, 1, 2, 3, 4]
+    found = read_ids(write(tmp_path, "t.csv", f"id\n{written}\n"), replace(SOURCE, train=hostile))
+    assert found.ids.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_ids_with_and_without_labels(tmp_path):
-    ids, texts = read_ids(write(tmp_path, "t.txt", "4\n2\n"), SOURCE)
-    assert ids.tolist() == [4, 2]
-    assert texts is None
+    found = read_ids(write(tmp_path, "t.txt", "4\n2\n"), SOURCE)
+    assert found.ids.tolist() == [4, 2]
+    assert found.labels is None
     file = write(tmp_path, "t.csv", "id,label\na.png,cat\n")
-    ids, texts = read_ids(file, SOURCE, ("species", "label"))
-    assert ids.tolist() == [4]
-    assert texts.tolist() == ["cat"]
-    assert read_ids(file, SOURCE)[1] is None  # nobody asked for them
+    found = read_ids(file, SOURCE, ("species", "label"))
+    assert found.ids.tolist() == [4]
+    assert found.labels.tolist() == ["cat"]
+    assert read_ids(file, SOURCE).labels is None  # nobody asked for them
     file = write(tmp_path, "p.csv", "path,species\na.png,cat\n")
-    assert read_ids(file, SOURCE, ("species", "label"))[1].tolist() == ["cat"]
+    assert read_ids(file, SOURCE, ("species", "label")).labels.tolist() == ["cat"]
     with pytest.raises(DataError, match="a column 'species'; if it holds corrected labels"):
         read_ids(file, SOURCE, ("label",))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from reweigh.data.prepare import DataSpec, prepare
+from reweigh.data.table_reading import read_cells
 from reweigh.errors import DataError, UsageError
 
 from .files import fashion, npz
@@ -152,3 +153,25 @@ def test_dropping_everything_is_refused(folder, tmp_path):
     (tmp_path / "drop.txt").write_text("".join(f"{i}\n" for i in range(120)))
     with pytest.raises(DataError, match="drops all 110 training samples"):
         problem(folder, drop=tmp_path / "drop.txt")
+
+
+def test_files_beside_the_data_are_read_once_and_told_of_once(tmp_path, monkeypatch):
+    rows = [f"r{i},{i / 7},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,label", *rows]))
+    files = {"labels": range(60), "trusted": range(10), "test": range(10, 20), "drop": [30, 31]}
+    for name, some in files.items():
+        lines = [f"r{i};{'ab'[i % 2]}" for i in some]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id;label", *lines]))
+    read = []
+
+    def noted(path):
+        read.append(path.stem)
+        return read_cells(path)
+
+    monkeypatch.setattr("reweigh.data.columns.read_cells", noted)
+    given = {name: tmp_path / f"{name}.csv" for name in files}
+    p = prepare(DataSpec(data=str(tmp_path / "t.csv"), **given))
+    assert p.record["counts"] == {"train": 38, "trusted": 10, "test": 10}
+    assert sorted(read) == sorted(["t", *files])
+    for name in files:
+        assert p.cautions.count(f"{name}.csv is read as separated by ';'") == 1

@@ -50,6 +50,17 @@ def test_columns_are_standardised_by_the_rows_that_are_trained_on(table: Path) -
     )
 
 
+def test_trusted_rows_of_the_table_are_standardised_like_the_others(table: Path) -> None:
+    rows = [f"r{i},{i % 149 / 7},{'abc'[i % 3]},{int(30 <= i < 60)}" for i in range(150)]
+    table.write_text("\n".join(["id,x,label,trusted", *rows]))
+    found = on_test_of(table, RIGHT)
+    (column,) = found.encoding.columns
+    assert found.trusted.ids.tolist() == list(range(30, 60))
+    np.testing.assert_allclose(
+        found.trusted.inputs[:, 0], (found.trusted.ids / 7 - column.mean) / column.scale, rtol=1e-5
+    )
+
+
 def test_ids_alone_say_that_the_labels_are_right(table: Path) -> None:
     found = on_test_of(table, ["r3", "r4", "r5"], "t.txt", trusted_per_class=5)
     assert found.test.labels.tolist() == [0, 1, 2]

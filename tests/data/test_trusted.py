@@ -5,7 +5,12 @@ import pytest
 
 from reweigh.data.encoding import Column, Encoding
 from reweigh.data.samples import Source, numbered
-from reweigh.data.trusted import default_number, split_trusted, with_trusted_in_train
+from reweigh.data.trusted import (
+    default_number,
+    read_trusted,
+    split_trusted,
+    with_trusted_in_train,
+)
 from reweigh.errors import DataError, UsageError
 
 
@@ -18,7 +23,7 @@ SOURCE = Source(table(40), table(10, 100), ("cat", "dog"), "table", "given")
 
 
 def split(source=SOURCE, path=None, number=None, seed=0):
-    return split_trusted(source, source.train, path, number, seed)
+    return split_trusted(source, source.train, read_trusted(source, path, number), seed)
 
 
 def test_the_default_is_that_of_meta_weight_net_on_cifar():
@@ -56,10 +61,11 @@ def test_named_samples_leave_a_test_set_that_we_held_out_with_their_copies(tmp_p
     whole = numbered(np.arange(20, dtype=np.float32)[:, None] // 2, np.arange(20) % 2)
     held = replace(SOURCE, train=whole.take(np.arange(12)), test=whole.take(np.arange(12, 20)))
     (tmp_path / "t.txt").write_text("3\n14\n")
-    ours = with_trusted_in_train(replace(held, split="ours"), tmp_path / "t.txt")
+    listed = read_trusted(held, tmp_path / "t.txt", None)
+    ours = with_trusted_in_train(replace(held, split="ours"), listed)
     assert ours.test.ids.tolist() == [12, 13, 16, 17, 18, 19]
     assert ours.train.ids.tolist() == [*range(12), 14, 15]
-    assert with_trusted_in_train(held, tmp_path / "t.txt") is held  # a given test set stays
+    assert with_trusted_in_train(held, listed) is held  # a given test set stays
     train, trusted = split(ours, path=tmp_path / "t.txt")
     assert trusted.ids.tolist() == [3, 14]
     assert not {2, 3, 14, 15} & set(train.ids.tolist())  # nor are copies trained on
@@ -70,9 +76,10 @@ def test_samples_whose_label_is_empty_are_not_trusted_and_stay_in_the_test_set(t
     parts = {"train": whole.take(np.arange(12)), "test": whole.take(np.arange(12, 20))}
     source = replace(SOURCE, **parts, split="ours")
     (tmp_path / "t.csv").write_text("id,answer\n3,dog\n5,\n14,cat\n15,\n")
-    moved = with_trusted_in_train(source, tmp_path / "t.csv", "answer")
+    listed = read_trusted(source, tmp_path / "t.csv", None, "answer")
+    moved = with_trusted_in_train(source, listed)
     assert moved.test.ids.tolist() == [12, 13, 15, 16, 17, 18, 19]
-    _, trusted = split_trusted(moved, moved.train, tmp_path / "t.csv", None, 0, "answer")
+    _, trusted = split_trusted(moved, moved.train, listed, 0)
     assert trusted.ids.tolist() == [3, 14]
     assert trusted.labels.tolist() == [1, 0]
 
@@ -114,4 +121,4 @@ def test_raw_numbers_are_no_trusted_rows_of_a_table(tmp_path):
     with pytest.raises(
         DataError, match="a student sees the columns of a table as its training rows"
     ):
-        split_trusted(encoded, SOURCE.train, tmp_path / "t.npz", None, 0)
+        read_trusted(encoded, tmp_path / "t.npz", None)

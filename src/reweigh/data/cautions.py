@@ -1,13 +1,11 @@
 """What somebody should know before believing a figure: labels that nobody vouches for."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from reweigh.data.catalogue import names
 from reweigh.data.classes import value_of
-from reweigh.data.columns import Columns
 from reweigh.data.corrections import in_doubt
 from reweigh.data.first_few import first_few
 from reweigh.data.ignoring import ignoring
@@ -29,11 +27,11 @@ def cautions(
     trusted_given: bool,
     planted: bool,
     copies: Samples,
-    files: Sequence[Path],
+    remarks: Sequence[str],
 ) -> tuple[str, ...]:
     """Sentences, of which most data needs none.
 
-    `copies` of trusted samples are not trained on; `files` are those of labels and of samples.
+    `copies` of trusted samples are not trained on; `remarks` say how files were read that are no plain CSV.
     """
     own = data not in names() and not planted
     return (
@@ -44,7 +42,7 @@ def cautions(
         *_left_out(copies, trusted, source),
         *_no_numbers(source),
         *_keys(source),
-        *_written(source, files),
+        *remarks,
         *_counted_once(source),
     )
 
@@ -103,13 +101,6 @@ def _keys(source: Source) -> Iterator[str]:
             f"every row has a whole number of its own in {first_few([*map(repr, keys)], 'columns')}: where "
             f"that is a key, which teaches nothing, leave it out ({ignoring([*ignored, *keys])})"
         )
-
-
-def _written(source: Source, files: Sequence[Path]) -> Iterator[str]:
-    """How files were read that are no plain CSV."""
-    yield from source.remarks
-    for path in files:
-        yield from Columns.read(path).remarks() if path.suffix.lower() == ".csv" else ()
 
 
 def _one_class_perhaps(source: Source) -> Iterator[str]:

@@ -5,6 +5,7 @@ that names the rows of the data, or `id`, `path` or `name`. An empty column `nam
 samples have no names and ids are numbers: so our audits write them.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,20 +22,30 @@ from reweigh.errors import DataError, UsageError
 _ID_COLUMNS = ("id", "path", "name")
 
 
-def read_ids(
-    path: Path, source: Source, label_columns: tuple[str, ...] = ()
-) -> tuple[Indices, NDArray[np.str_] | None]:
-    """Training ids in a file, with labels where it has one of `label_columns`.
+@dataclass(frozen=True)
+class Listed:
+    """What a file says of the samples that it names: read once, whoever asks for it."""
+
+    file: Path
+    ids: Indices  # (m,)
+    labels: NDArray[np.str_] | None = None  # (m,)
+    """None where the file has none, or nobody asked for them."""
+    remarks: tuple[str, ...] = ()
+    """How the file was written, where that is worth a word."""
+
+
+def read_ids(path: Path, source: Source, label_columns: tuple[str, ...] = ()) -> Listed:
+    """The training ids in a file, with labels where it has one of `label_columns`.
 
     Where labels are asked for, a column that is neither is refused: it might hold them.
     Samples of which the label is empty were not looked at, and are not named.
     """
     if path.suffix.lower() != ".csv":
-        return _ids(one_a_sample(path), source, path), None
+        return Listed(path, _ids(one_a_sample(path), source, path))
     columns = Columns.read(path)
     what = next((name for name in label_columns if name in columns.names), None)
     if what is not None:
-        return labelled(columns, what, source)
+        return Listed(path, *labelled(columns, what, source), columns.remarks())
     ids = ids_in(columns, source)
     others = [name for name in columns.names if name != _id_column(columns, source)]
     strange = [name for name in others if (columns.texts(name) != "").any()]
@@ -43,7 +54,7 @@ def read_ids(
             f"{path} has a column {strange[0]!r}; if it holds corrected labels, call it "
             f"{label_columns[0]!r}, else leave it out."
         )
-    return ids, None
+    return Listed(path, ids, remarks=columns.remarks())
 
 
 def labelled(

@@ -30,6 +30,8 @@ class NewLabels:
     labels: Labels  # (m,)
     named: bool
     """Whether the file names its samples, or has a label for every one."""
+    remarks: tuple[str, ...] = ()
+    """How the file was written, where that is worth a word."""
 
     def put_on(self, samples: Samples) -> Samples:
         """The samples under their new labels; those without one keep theirs."""
@@ -42,26 +44,25 @@ class NewLabels:
 
 def read_labels(path: Path, source: Source) -> NewLabels:
     """The labels of a file; it may name samples that were held out, too."""
-    ids, texts = _read(path, source)
+    columns = Columns.read(path) if path.suffix.lower() == ".csv" else None
+    ids, texts = (None, one_a_sample(path)) if columns is None else _read(columns, source)
+    remarks = () if columns is None else columns.remarks()
     labels = encode(texts, source.class_names, str(path))
     if ids is not None:
-        return NewLabels(path, ids, labels, named=True)
+        return NewLabels(path, ids, labels, True, remarks)
     if len(labels) != (expected := len(source.counted) + source.repeats):
         raise DataError(
             f"{path} has {len(labels)} labels but the data has {expected} samples to label; give "
             f"one a sample, or a CSV with the columns id,label."
         )
-    return NewLabels(path, np.arange(len(labels)), labels, named=False)
+    return NewLabels(path, np.arange(len(labels)), labels, False, remarks)
 
 
-def _read(path: Path, source: Source) -> tuple[Indices | None, NDArray[np.str_]]:
-    if path.suffix.lower() != ".csv":
-        return None, one_a_sample(path)
-    columns = Columns.read(path)
+def _read(columns: Columns, source: Source) -> tuple[Indices | None, NDArray[np.str_]]:
     if len(columns.names) == 1:
         return None, as_written(columns.labels(columns.names[0]))
     if "label" not in columns.names:
         raise DataError(
-            f"{path} has the columns {', '.join(columns.names)}; expected id,label or one column."
+            f"{columns.origin} has the columns {', '.join(columns.names)}; expected id,label or one column."
         )
     return labelled(columns, "label", source)

@@ -6,6 +6,7 @@ this order, so that each random choice is the same whatever the later steps are.
 
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from reweigh import signals
 from reweigh.data.cautions import cautions
 from reweigh.data.checks import check_left
 from reweigh.data.corrections import corrected, in_doubt
-from reweigh.data.ids import read_ids
+from reweigh.data.ids import Listed, read_ids
 from reweigh.data.labels import read_labels
 from reweigh.data.long_tail import long_tail
 from reweigh.data.noise import parse_noise, plant, transition
@@ -25,7 +26,7 @@ from reweigh.data.seeds import generator
 from reweigh.data.sources import load
 from reweigh.data.splits import per_class, proportional
 from reweigh.data.test_set import with_listed_test
-from reweigh.data.trusted import split_trusted, with_trusted_in_train
+from reweigh.data.trusted import read_trusted, split_trusted, with_trusted_in_train
 from reweigh.errors import DataError, UsageError
 
 
@@ -86,13 +87,14 @@ def prepare(spec: DataSpec) -> Problem:
         spec.data, spec.data_dir, spec.label_column, spec.image_size, spec.ignore, spec.id_column
     )
     signals.check()
+    who = read_trusted(source, spec.trusted, spec.trusted_per_class, spec.label_column)
+    listed = who if isinstance(who, Listed) else None
     if spec.test is not None:
-        source = with_listed_test(source, spec.test, spec.trusted, spec.label_column)
-    source = with_trusted_in_train(source, spec.trusted, spec.label_column)
+        source = with_listed_test(source, spec.test, listed, spec.label_column)
+    if listed is not None:
+        source = with_trusted_in_train(source, listed)
     clear = _clear_of_test(source)
-    rest, trusted = split_trusted(
-        source, clear, spec.trusted, spec.trusted_per_class, spec.seed, spec.label_column
-    )
+    rest, trusted = split_trusted(source, clear, who, spec.seed)
     check_left(rest, trusted, source)
     signals.check()
     new = None if spec.labels is None else read_labels(spec.labels, source)
@@ -103,7 +105,8 @@ def prepare(spec: DataSpec) -> Problem:
     original = _reduced(rest, source, spec)
     given = original if new is None else new.put_on(original)
     noisy, truth, planted = _noisy(given, original, source, spec)
-    train, true_labels = _kept(noisy, truth, source, spec)
+    dropped = None if spec.drop is None else read_ids(spec.drop, source)
+    train, true_labels = (noisy, truth) if dropped is None else _without(dropped, noisy, truth)
     copies = clear.take(~np.isin(clear.ids, np.concatenate([rest.ids, trusted.ids])))  # of trusted
     record = {
         **_contents(source, train, trusted, test),
@@ -113,10 +116,11 @@ def prepare(spec: DataSpec) -> Problem:
         "noise": planted,
         "checked": _checked(clear, trusted, spec),
     }
+    files = [file.remarks for file in (source, new, listed, dropped) if file is not None]
     words = cautions(
         spec.data, source, trusted, planted=spec.noise != "none",
         trusted_given=bool(source.trusted or spec.trusted or spec.trusted_per_class),
-        copies=copies, files=[*_files(spec).values()],
+        copies=copies, remarks=[*chain(*files)],
     )  # fmt: skip
     return Problem(
         train, trusted, test, source.class_names, source.kind, true_labels, record, (*words, *unused),
@@ -194,16 +198,13 @@ def _noisy(
     return train, given.labels if declared is None else declared, record
 
 
-def _kept(
-    train: Samples, truth: Labels | None, source: Source, spec: DataSpec
+def _without(
+    dropped: Listed, train: Samples, truth: Labels | None
 ) -> tuple[Samples, Labels | None]:
     """What is left of the training set and of its true labels without the samples to drop."""
-    if spec.drop is None:
-        return train, truth
-    ids, _ = read_ids(spec.drop, source)
-    kept = ~np.isin(train.ids, ids)  # (n,)
+    kept = ~np.isin(train.ids, dropped.ids)  # (n,)
     if not kept.any():
-        raise DataError(f"{spec.drop} drops all {len(train)} training samples; keep some.")
+        raise DataError(f"{dropped.file} drops all {len(train)} training samples; keep some.")
     return train.take(kept), None if truth is None else truth[kept]
 
 

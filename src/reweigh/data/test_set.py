@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from reweigh.data.checked import read_checked
-from reweigh.data.ids import read_ids
+from reweigh.data.checked import checked_among, read_checked
+from reweigh.data.ids import Listed
 from reweigh.data.readers.tables import encoded
 from reweigh.data.samples import Samples, Source, joined
 from reweigh.errors import DataError, UsageError
 
 
 def with_listed_test(
-    source: Source, path: Path, trusted: Path | None, label_column: str = "label"
+    source: Source, path: Path, trusted: Listed | None, label_column: str = "label"
 ) -> Source:
     """The source with the samples of a file as its test set; `trusted` must not name them, too."""
     if source.split != "ours":
@@ -26,17 +26,16 @@ def with_listed_test(
             "folder test/, x_test or an official test set): leave out one of the two."
         )
     whole = joined(source.train, source.test)
-    test = read_checked(
-        path, whole, source, label_column, "a trusted sample; it can be one of both"
-    )
-    if trusted is not None and trusted.suffix.lower() != ".npz":
-        ids, _ = read_ids(trusted, source, (label_column, "label"))
-        _refuse_shared(test.take(np.isin(test.ids, ids)), path, trusted)
+    listed = read_checked(path, source, label_column)
+    test = checked_among(whole, listed, source, "a trusted sample; it can be one of both")
+    if trusted is not None:
+        _refuse_shared(test.take(np.isin(test.ids, trusted.ids)), path, trusted.file)
     rest = whole.take(np.argsort(whole.ids))
     train = rest.take(~np.isin(rest.ids, test.ids))
     if not len(train):
         raise DataError(f"{path} names every sample; none is left to train on.")
-    parts = replace(source, train=train, test=test, split="listed")
+    remarks = (*source.remarks, *listed.remarks)
+    parts = replace(source, train=train, test=test, split="listed", remarks=remarks)
     return parts if source.encoding is None else encoded(parts, source.encoding.features)
 
 

@@ -7,12 +7,13 @@ every noise setting under one seed has the same trusted set.
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
-from reweigh.data.checked import read_checked
+from reweigh.data.checked import checked_among, read_checked
 from reweigh.data.checks import check_samples
-from reweigh.data.ids import read_ids
+from reweigh.data.ids import Listed
 from reweigh.data.npz import read_npz
 from reweigh.data.overlap import drop_copies, refuse_copies
 from reweigh.data.readers.arrays import samples_of
@@ -23,21 +24,17 @@ from reweigh.errors import DataError, UsageError
 
 _MOST_PER_CLASS, _MOST_IN_ALL, _LARGEST_SHARE = 100, 1000, 0.1
 
+Trusted: TypeAlias = Listed | Samples | int | None
+"""What the settings say of it: samples that a file names or brings, a number per class, or nothing."""
 
-def split_trusted(
-    source: Source,
-    train: Samples,
-    path: Path | None,
-    number: int | None,
-    seed: int,
-    label_column: str = "label",
-) -> tuple[Samples, Samples]:
-    """The training set without copies of trusted samples, and the trusted set.
+
+def read_trusted(
+    source: Source, path: Path | None, number: int | None, label_column: str = "label"
+) -> Trusted:
+    """What a file says of the trusted set, or the `number` per class.
 
     `path` is a file of training ids (`.txt`, `.npy`, or `.csv` with id and, where they were
-    corrected, label, or the table's `label_column`) or an `.npz` with `x_trusted, y_trusted`;
-    `number` is how many per class are split off (None: `default_number`). Samples given apart must
-    not occur in train or test; those taken out of train take their copies with them (see `overlap`).
+    corrected, label, or the table's `label_column`) or an `.npz` with `x_trusted, y_trusted`.
     """
     given = [source.trusted is not None, path is not None, number is not None]
     if sum(given) > 1:
@@ -45,28 +42,42 @@ def split_trusted(
             "The trusted set is given twice; keep one of: the data's own trusted part, a trusted "
             "file, a number per class."
         )
+    if path is None:
+        return number
+    if path.suffix.lower() == ".npz":
+        return _read_npz(path, source)
+    return read_checked(path, source, label_column)
+
+
+def split_trusted(
+    source: Source, train: Samples, who: Trusted, seed: int
+) -> tuple[Samples, Samples]:
+    """The training set without copies of trusted samples, and the trusted set.
+
+    Samples given apart must not occur in train or test; those taken out of train take their copies
+    with them (see `overlap`).
+    """
     if source.trusted is not None:
         return train, _apart(source.trusted, train, source)
-    if path is not None and path.suffix.lower() == ".npz":
-        return train, _apart(_read_npz(path, source), train, source)
-    if path is None:
-        trusted = _drawn(train, source, number, seed)
-    else:
+    if isinstance(who, Samples):
+        return train, _apart(who, train, source)
+    if isinstance(who, Listed):
         others = "no training sample (or a copy of a test sample)"
-        trusted = read_checked(path, train, source, label_column, others)
+        trusted = checked_among(train, who, source, others)
+    else:
+        trusted = _drawn(train, source, who, seed)
     return drop_copies(train, trusted), trusted
 
 
-def with_trusted_in_train(source: Source, path: Path | None, label_column: str = "label") -> Source:
+def with_trusted_in_train(source: Source, listed: Listed) -> Source:
     """Samples that a file names as trusted leave a test set that *we* held out.
 
     Which samples fall into it nobody could know when writing the file. Their copies come along.
     """
-    if source.split != "ours" or path is None or path.suffix.lower() == ".npz":
+    if source.split != "ours":
         return source
-    ids, _ = read_ids(path, source, (label_column, "label"))
     hashes = source.test.content_hashes()
-    named = np.isin(hashes, hashes[np.isin(source.test.ids, ids)])
+    named = np.isin(hashes, hashes[np.isin(source.test.ids, listed.ids)])
     train = joined(source.train, source.test.take(named))
     return replace(source, train=train, test=source.test.take(~named))
 

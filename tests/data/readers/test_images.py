@@ -118,7 +118,7 @@ def test_a_listing_may_name_its_images_by_another_column(tmp_path):
     (tmp_path / "list.csv").write_text("\n".join(lines))
     (tmp_path / "sure.txt").write_text("3\n4\n")
     source = load(str(tmp_path / "list.csv"), id_column="number")
-    assert read_ids(tmp_path / "sure.txt", source)[0].tolist() == [2, 3]
+    assert read_ids(tmp_path / "sure.txt", source).ids.tolist() == [2, 3]
     with pytest.raises(DataError, match="stand in the column 'number' of the data"):
         read_ids(tmp_path / "sure.txt", load(str(tmp_path / "list.csv")))
     with pytest.raises(DataError, match="no column 'no' to name its rows"):
