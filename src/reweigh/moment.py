@@ -87,6 +87,11 @@ class Moment:
         """Whether numbers of 16 bits take part: under autocast, or among these tensors."""
         return self.autocast[1] or any(t.dtype.itemsize < 4 for t in tensors)
 
+    @property
+    def in_float16(self) -> bool:
+        """Whether autocast computes in float16, where small numbers vanish."""
+        return self.autocast[1] and self.autocast[2] == torch.float16
+
     def fresh_buffers(self) -> Params:
         """Copies that a replay may write to: a BatchNorm's update lands there and is dropped."""
         return {name: buffer.clone() for name, buffer in self.buffers.items()}

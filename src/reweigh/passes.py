@@ -3,6 +3,7 @@ r"""One pass over a batch: the student looks, the teacher weighs, the loss is $\
 A pass that the teacher will go back over is recorded on the way.
 """
 
+import logging
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.gradients import Gradients
+from reweigh.distributed.group import rank
 from reweigh.figures import Figures
 from reweigh.guards import check_loss, check_weights
 from reweigh.lessons import Lessons
@@ -21,6 +23,8 @@ from reweigh.seen import Seen
 from reweigh.teachers.base import objective, weigh
 from reweigh.typing import Batch, Weights
 from reweigh.under_way import StepUnderWay
+
+log = logging.getLogger("reweigh")
 
 
 class Weighed(NamedTuple):
@@ -40,10 +44,12 @@ class Passes:
         self.student, self.teacher = lessons.student, lessons.teacher
         self.clock, self.lessons = lessons.clock, lessons
         self.step, self.gradients = step, gradients
+        self._told_of_float16 = False
 
     def backward(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward and backward."""
         engine = self.lessons.recording
+        self._warn_of_float16()
         if engine is not None and engine.trajectory == "kept":
             return self._kept(engine, batch, ids)
         one = self.forward(batch, ids)
@@ -121,6 +127,17 @@ class Passes:
     def _as_pass(self, batch: Batch, moment: Moment, one: Weighed) -> Pass:
         weights = None if self.lessons.deeper else one.weights
         return Pass(batch, moment, one.seen.detached(), weights)
+
+    def _warn_of_float16(self) -> None:
+        """Once: the teacher's gradients are scaled, but not the student's own backward."""
+        kind = next(self.student.module.parameters()).device.type
+        half = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.float16
+        if half and not self._told_of_float16 and rank() == 0:
+            log.warning(
+                "step() goes backward without a gradient scaler, so that small gradients vanish under "
+                "float16 autocast: use bfloat16, or loss() with a torch.amp.GradScaler"
+            )
+        self._told_of_float16 |= half
 
     def _kernels(self, engine: Engine | None) -> AbstractContextManager[None]:
         return engine.derivatives.kernels.first_order() if engine is not None else nullcontext()

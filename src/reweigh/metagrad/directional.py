@@ -13,6 +13,7 @@ the levers are ω and s is $\partial(g^\top u)/\partial\omega$.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.autograd.forward_ad as dual
@@ -20,9 +21,11 @@ from torch import Tensor
 
 from reweigh.distributed.buckets import arriving, summed
 from reweigh.guards import check_reaches_parameters
+from reweigh.metagrad import half
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Graph, Pass, leaves_of
+from reweigh.moment import Moment
 from reweigh.seen import Seen
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher, objective
@@ -38,6 +41,15 @@ class Pulled:
     theta: Params | None
     """H u by name, where it was wanted: of the pass as a whole, over all processes."""
 
+    def tensors(self) -> list[Tensor]:
+        """All of it."""
+        return [*self.levers, *(self.theta or {}).values()]
+
+    def over(self, scale: float) -> "Pulled":
+        """For u / scale."""
+        theta = self.theta and {name: d / scale for name, d in self.theta.items()}
+        return Pulled([d / scale for d in self.levers], theta)
+
 
 class Derivatives:
     """Exact derivatives of recorded passes, by the cheapest way that the kernels allow."""
@@ -47,6 +59,12 @@ class Derivatives:
         self.teacher = teacher
         self.deeper = deeper
         self.kernels = Kernels()
+        self.in_float16 = False
+        """Whether layers compute in float16 under an autocast of their own."""
+
+    def vanishing(self, moment: Moment) -> bool:
+        """Whether what is linear in a pass of that moment must be scaled (`half.py`)."""
+        return self.in_float16 or moment.in_float16
 
     def levers(self, weights: Tensor | None) -> list[Tensor]:
         """What ω acts through: the weights of the batch, or its own parameters."""
@@ -54,12 +72,16 @@ class Derivatives:
             return [p for p in self.teacher.parameters() if p.requires_grad]
         return [weights.detach().clone().requires_grad_()]
 
-    def graph(self, seen: Seen, theta: Params, levers: list[Tensor], wanted: Wanted) -> Graph:
+    def graph(
+        self, seen: Seen, theta: Params, levers: list[Tensor], wanted: Wanted, moment: Moment
+    ) -> Graph:
         """The graph of g(θ, levers), given a pass whose losses depend on the leaves `theta`."""
         value = objective(self.teacher, seen) if self.deeper else _weighted(seen.losses, levers[0])
-        g = torch.autograd.grad(value, list(theta.values()), create_graph=True, allow_unused=True)
-        used = {name: d for name, d in zip(theta, g, strict=True) if d is not None}
-        return Graph(theta, levers, used, wanted)
+        build = partial(_graph, value, theta, levers, wanted)
+        if not self.vanishing(moment):
+            return build(1.0)
+        first = half.loss_scale(value)
+        return half.at_largest(first, build, lambda graph: graph.gradient.values())
 
     def gradient(self, one: Pass, theta: Params) -> Params:
         """g at θ, for rules or clipping that want it; its graph stays for the `pull` that follows."""
@@ -68,6 +90,13 @@ class Derivatives:
 
     def first_gradient(self, one: Pass, theta: Params, weights: Tensor) -> Params:
         """∂(weightsᵀℓ)/∂θ of what θ reaches, by an ordinary backward that leaves no graph."""
+        find = partial(self._first_gradient, one, theta, weights)
+        if not self.vanishing(one.moment):
+            return find(1.0)
+        first = half.loss_scale(_weighted(one.seen.losses, weights))
+        return half.at_largest(first, find, lambda g: g.values())
+
+    def _first_gradient(self, one: Pass, theta: Params, weights: Tensor, scale: float) -> Params:
         leaves = leaves_of(theta)
         with (
             one.moment.again(self.student.module),
@@ -75,12 +104,22 @@ class Derivatives:
             self.kernels.first_order(),
         ):
             # not autograd.grad, which reentrant checkpointing refuses
-            _weighted(self.student.losses(one.batch), weights).backward()
-        return {k: leaf.grad for k, leaf in leaves.items() if leaf.grad is not None}
+            _times(scale, _weighted(self.student.losses(one.batch), weights)).backward()
+        return {k: _times(1 / scale, p.grad) for k, p in leaves.items() if p.grad is not None}
 
     def pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
         """H u (if wanted) and s of a pass at θ; `keep` leaves a kept graph usable again."""
         one.check_batch()
+        find = partial(self._pull, one, theta, want_theta=want_theta, keep=keep)
+        if not self.vanishing(one.moment):
+            return find(u)
+
+        def at(scale: float) -> Pulled:
+            return find({name: scale * d for name, d in u.items()}).over(scale)
+
+        return half.at_largest(half.direction_scale(u, theta), at, Pulled.tensors)
+
+    def _pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
         by_dual = self.kernels.forward_mode and not self.deeper and not one.kept
         if one.graph is None and not want_theta and by_dual:
             return Pulled([self._slopes(one, theta, u)], None)
@@ -103,7 +142,7 @@ class Derivatives:
             self.kernels.second_order(wanted),
         ):
             seen = self.student.look(one.batch, one.seen.progress, one.seen.ids)
-            return self.graph(seen, leaves, self.levers(one.weights), wanted)
+            return self.graph(seen, leaves, self.levers(one.weights), wanted, one.moment)
 
     def _second_backward(
         self, one: Pass, graph: Graph, u: Params, want_theta: bool, keep: bool
@@ -121,7 +160,7 @@ class Derivatives:
             found = torch.autograd.grad(
                 [graph.gradient[name] for name in names],
                 inputs,
-                [u[name] for name in names],
+                [_times(graph.scale, u[name]) for name in names],
                 retain_graph=keep,
                 allow_unused=True,
             )
@@ -132,7 +171,8 @@ class Derivatives:
         ]
         levers, theta = found[: len(graph.levers)], found[len(graph.levers) :]
         moved = whole(dict(zip(graph.theta, theta, strict=True))) if want_theta else None
-        return Pulled(levers, moved)
+        pulled = Pulled(levers, moved)
+        return pulled if graph.scale == 1.0 else pulled.over(graph.scale)
 
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""
@@ -155,6 +195,21 @@ def along(t: Tensor, u: Tensor) -> Tensor:
     so the tangents of its parts would be as many copies of all of θ.
     """
     return dual.make_dual(t.detach().clone(), u.contiguous())
+
+
+def _graph(
+    value: Tensor, theta: Params, levers: list[Tensor], wanted: Wanted, scale: float
+) -> Graph:
+    """That of g = ∂(S·value)/∂θ / S."""
+    leaves = list(theta.values())
+    g = torch.autograd.grad(_times(scale, value), leaves, create_graph=True, allow_unused=True)
+    used = {k: _times(1 / scale, d) for k, d in zip(theta, g, strict=True) if d is not None}
+    return Graph(theta, levers, used, wanted, scale)
+
+
+def _times(scale: float, t: Tensor) -> Tensor:
+    """t itself for 1: where nothing is scaled, nothing is done."""
+    return t if scale == 1.0 else scale * t
 
 
 def _weighted(losses: Tensor, weights: Tensor) -> Tensor:

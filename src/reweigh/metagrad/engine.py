@@ -15,6 +15,7 @@ from reweigh.errors import UnsupportedError, UsageError
 from reweigh.guards import check_trusted, in_trusted_batch
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
+from reweigh.metagrad.half import answers_in_float16, at_largest, loss_scale
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.memory import choose_trajectory
@@ -81,6 +82,7 @@ class Engine:
 
         `second`: second backwards are needed, however few steps are gone back over.
         """
+        self.derivatives.in_float16 = answers_in_float16(self.student, one)
         if self.trajectory == "finite":
             log.info("meta-gradients by finite differences: approximate")
             return
@@ -201,15 +203,10 @@ class Engine:
             seen = self.student.look(batch, Progress(), loss=self.trusted_loss)
             check_trusted(seen.losses)
             count = total(torch.full((), float(len(seen.losses)), device=seen.losses.device))
-            with arriving(leaves) as whole:
-                found = torch.autograd.grad(
-                    seen.losses.sum() / count,
-                    list(leaves.values()),
-                    allow_unused=True,
-                    materialize_grads=True,
-                )
+            scaled = self.derivatives.vanishing(moment)
+            found = _gradient(seen.losses.sum() / count, leaves, scaled=scaled)
         self.seen_trusted = seen.detached()
-        return whole(dict(zip(leaves, found, strict=True)))
+        return found
 
     def _present(self) -> Moment:
         """Now, but under the autocast of the last recorded pass: a loop may have left it already."""
@@ -217,6 +214,24 @@ class Engine:
         if not self.steps:
             return moment
         return replace(moment, autocast=self.steps[-1].passes[-1].moment.autocast)
+
+
+def _gradient(value: Tensor, leaves: Params, *, scaled: bool) -> Params:
+    """∂/∂leaves of the sum of all processes' values; 0 for what it does not reach."""
+
+    def at(scale: float) -> Params:
+        with arriving(leaves) as whole:
+            found = torch.autograd.grad(
+                value if scale == 1.0 else scale * value,
+                list(leaves.values()),
+                retain_graph=scaled,
+                allow_unused=True,
+                materialize_grads=True,
+            )
+        gradient = whole(dict(zip(leaves, found, strict=True)))
+        return gradient if scale == 1.0 else {k: g / scale for k, g in gradient.items()}
+
+    return at_largest(loss_scale(value), at, dict.values) if scaled else at(1.0)
 
 
 def _moved_on(then: Tensor | None, now: Tensor | None) -> bool:
@@ -236,6 +251,6 @@ class KeptPass:
         """Go backward so that the graph stays, and give the student its gradient."""
         derivatives = self.engine.derivatives
         levers = derivatives.levers(one.weights)
-        one.graph = derivatives.graph(seen, self.leaves, levers, self.wanted)
+        one.graph = derivatives.graph(seen, self.leaves, levers, self.wanted, one.moment)
         one.kept = True
         self.engine.recorder.give(one.graph.gradient)

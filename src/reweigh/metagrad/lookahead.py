@@ -71,7 +71,7 @@ class Lookahead:
             seen = engine.student.look(self.batch, self.progress, self.ids)
             one = Pass(self.batch, moment, seen.detached(), self._weights(seen))
             levers = engine.derivatives.levers(one.weights)
-            one.graph = engine.derivatives.graph(seen, leaves, levers, wanted)
+            one.graph = engine.derivatives.graph(seen, leaves, levers, wanted, moment)
         return one
 
     @torch.no_grad()

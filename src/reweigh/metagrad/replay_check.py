@@ -59,8 +59,14 @@ def check_replay(recursion: Recursion, step: Step, taken: Params) -> None:
             "gradient of the weighted loss: call zero_grad() before and backward on loss() unchanged (or on "
             "(weights * losses).sum(), with weights() called right before the forward pass), put "
             "further terms into per_sample_loss, pass clip_norm= or accumulate= if your loop clips or "
-            "accumulates, and let no optimizer hook change gradients"
+            "accumulates, and let no optimizer hook change gradients" + _scaler(step)
         )
+
+
+def _scaler(step: Step) -> str:
+    """What else may be wrong in float16."""
+    half = any(one.moment.in_float16 for one in step.passes)
+    return "; under float16 autocast small gradients vanish without a GradScaler" if half else ""
 
 
 def _squared(parts: Iterable[Tensor]) -> float:

@@ -27,6 +27,8 @@ class Graph:
     """The batch's weights, or the teacher's own parameters where it shapes the loss."""
     gradient: Params
     wanted: Wanted
+    scale: float = 1.0
+    """S, where the backward inside is that of S times the loss (`half.py`); `gradient` is g itself."""
 
 
 @dataclass
