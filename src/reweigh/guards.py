@@ -1,6 +1,7 @@
 """Checks that stop a run before it is ruined, naming the tensor and the samples."""
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,16 +18,18 @@ log = logging.getLogger("reweigh")
 
 
 def check_loss(
-    own: Tensor, seen: Seen, weights: Weights | None, batch: Batch, student: nn.Module
-) -> Tensor:
-    """Stop before the optimizer moves if the batch's loss is not finite; else the loss, ().
+    own: Tensor, mean: Tensor, seen: Seen, weights: Weights | None, batch: Batch, student: nn.Module
+) -> tuple[Tensor, float]:
+    """Stop before the optimizer moves if the batch's loss is not finite; else the loss, (), and the
+    mean of the losses as a number.
 
-    The loss is that of the whole batch, so that all processes stop, and say the same. One scalar is
-    read per step; on GPUs this waits for the forward pass, as `loss.item()` does.
+    The loss is that of the whole batch, so that all processes stop, and say the same. Both are read
+    at once: on GPUs this is the one wait of a step, as `loss.item()` is.
     """
     loss = total(own.detach())
-    if bool(torch.isfinite(loss)):
-        return loss
+    value, number = torch.stack([loss.to(mean), mean]).tolist()
+    if math.isfinite(value):
+        return loss, number
     _check_parameters(student)
     parts = ("inputs", _guilty(batch, seen.losses)), ("per-sample losses", seen.losses)
     for name, values in (*parts, ("weights", weights)):

@@ -23,6 +23,8 @@ class Outcome:
     """(n,) as they multiplied the losses (raw, while a batch is being accumulated)."""
     figures: Figures
     """Sums over the whole pass."""
+    mean_loss: float
+    """Of the losses, not weighted: read when the loss was checked, so that a GPU is waited for once."""
     taught: bool = False
     """Whether the teacher learned, after this step or, by `lookahead`, before it."""
 

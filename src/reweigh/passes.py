@@ -80,15 +80,18 @@ class Passes:
             engine.recorder.add(Pass(batch, moment, seen, one.weights))
         return one
 
-    def sound(self, one: Weighed, batch: Batch) -> Tensor:
-        """The batch's loss, (), if it is finite: only then does the pass count.
+    def sound(self, one: Weighed, batch: Batch) -> tuple[Tensor, float]:
+        """The batch's loss, (), if it is finite: only then does the pass count; and the losses' mean.
 
         While accumulating it is that of this pass alone, normalised by its own weights.
         """
-        loss = check_loss(one.loss, one.seen, one.weights, batch, self.student.module)
         figures = self.step.weighed[-1]
-        self.clock.passed(figures.mean_loss)
-        return loss / figures.normaliser(self.step.normalise) if self.step.passes > 1 else loss
+        mean = figures.mean_loss
+        loss, number = check_loss(one.loss, mean, one.seen, one.weights, batch, self.student.module)
+        self.clock.passed(mean)
+        if self.step.passes > 1:
+            loss = loss / figures.normaliser(self.step.normalise)
+        return loss, number
 
     def _kept(self, engine: Engine, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward and backward with a graph that stays."""

@@ -157,14 +157,14 @@ class Reweigher:
             self.optimizer.zero_grad(set_to_none=True)
         with self._or_abandon():
             one = self._passes.backward(whole, ids)
-            loss = self._passes.sound(one, whole)
+            loss, mean = self._passes.sound(one, whole)
             if self._open.complete:
                 self._move()
         figures = self._open.weighed[-1]
         if self._open.complete:
             self.after_step()
         taught = self.engine is not None and self.clock.updates > updates
-        return Outcome(loss, one.seen.losses.detach(), one.weights, figures, taught)
+        return Outcome(loss, one.seen.losses.detach(), one.weights, figures, mean, taught)
 
     def flush(self) -> bool:
         """Move with what was accumulated so far, at the end of an epoch, say. True if it taught."""

@@ -6,6 +6,8 @@ import pytest
 import torch
 from tests.methods.blobs import problem
 from tests.training.small import settings, shop
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from reweigh.errors import DivergedError
 from reweigh.training import loop
@@ -104,3 +106,28 @@ def test_a_sample_that_is_not_finite_is_called_by_its_id(method, position, calle
     one.shop.task.train.inputs.values[position] = torch.nan
     with pytest.raises(DivergedError, match=rf"losses hold nan for samples \(ids\) {called}: "):
         one.run()
+
+
+class Reads(TorchFunctionMode):
+    """Counts how often Python reads numbers off tensors: on a GPU each time is a wait."""
+
+    READING = (Tensor.item, Tensor.tolist, Tensor.__bool__, Tensor.__float__, Tensor.__int__)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.count += func in self.READING
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("settings", [["method.name=uniform"], ["method.every=5"]])
+def test_a_step_reads_once(settings: list[str], monkeypatch) -> None:
+    monkeypatch.setattr("reweigh.batch.refuse_strange", lambda *_: None)  # of labels on CPUs only
+    one = looping(*settings)
+    one.step(0)
+    one.done = 1
+    with Reads() as reads:
+        one.step(1)  # of five, so that nothing is recorded or learned
+    assert reads.count == 1

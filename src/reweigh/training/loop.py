@@ -169,7 +169,7 @@ class Loop:
             self.weights.put(ids, outcome.weights * n)
         self.progress.advance(1, **self._rate())
         figures = outcome.figures
-        self._watch(figures.mean_loss, positions)
+        self._watch(outcome.mean_loss, positions)
         used = figures.used.to(torch.int64)
         self.samples_used = self.samples_used.to(used.device) + used
         return figures.mean_loss, figures.effective_share
@@ -186,13 +186,13 @@ class Loop:
         tokens, seconds = self.pace
         return {"tokens/s": tokens / max(seconds, 1e-9)} if tokens else {}
 
-    def _watch(self, loss: Tensor, positions: Tensor) -> None:
-        """The loss is known to be finite, so a GPU has been waited for already."""
-        usual = self.spikes.median_before(value := float(loss))
+    def _watch(self, loss: float, positions: Tensor) -> None:
+        """Say if a batch's loss leaps out, and with which samples."""
+        usual = self.spikes.median_before(loss)
         if usual is not None:
             called = ", ".join(self.shop.task.called(positions.tolist()))
             self.warn(
-                f"the loss of step {self.done + 1} leaps to {value:.4g} (median of the last "
+                f"the loss of step {self.done + 1} leaps to {loss:.4g} (median of the last "
                 f"steps: {usual:.4g}); samples (ids) [{called}]"
             )
 
