@@ -33,9 +33,16 @@ def _few_lessons(shop: Workshop) -> list[str]:
     updates = shop.steps // lessons.every
     if updates >= FEW_LESSONS:
         return []
-    epochs = math.ceil(FEW_LESSONS * lessons.every * shop.epochs / shop.steps)
+    longer = _lasting(FEW_LESSONS * lessons.every, shop)
     return [
         f"the teacher learns only {'once' if updates == 1 else f'{updates} times'} in {shop.steps} steps, "
-        f"and below {FEW_LESSONS} it may be worse than none: train for {epochs} epochs or more, or with a "
+        f"and below {FEW_LESSONS} it may be worse than none: train {longer} or more, or with a "
         "smaller method.every"
     ]
+
+
+def _lasting(steps: int, shop: Workshop) -> str:
+    """How to ask for so many steps, in the unit that the settings have their length in."""
+    if getattr(shop.config.training, "updates", None) is not None:
+        return f"with training.updates = {steps}"
+    return f"for {math.ceil(steps / shop.steps_per_epoch)} epochs"
