@@ -47,8 +47,8 @@ class Pulled:
 
     def over(self, scale: float) -> "Pulled":
         """For u / scale."""
-        theta = self.theta and {name: d / scale for name, d in self.theta.items()}
-        return Pulled([d / scale for d in self.levers], theta)
+        theta = self.theta and {k: half.times(1 / scale, d) for k, d in self.theta.items()}
+        return Pulled([half.times(1 / scale, d) for d in self.levers], theta)
 
 
 class Derivatives:
@@ -104,8 +104,8 @@ class Derivatives:
             self.kernels.first_order(),
         ):
             # not autograd.grad, which reentrant checkpointing refuses
-            _times(scale, _weighted(self.student.losses(one.batch), weights)).backward()
-        return {k: _times(1 / scale, p.grad) for k, p in leaves.items() if p.grad is not None}
+            half.times(scale, _weighted(self.student.losses(one.batch), weights)).backward()
+        return {k: half.times(1 / scale, p.grad) for k, p in leaves.items() if p.grad is not None}
 
     def pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
         """H u (if wanted) and s of a pass at θ; `keep` leaves a kept graph usable again."""
@@ -160,7 +160,7 @@ class Derivatives:
             found = torch.autograd.grad(
                 [graph.gradient[name] for name in names],
                 inputs,
-                [_times(graph.scale, u[name]) for name in names],
+                [half.times(graph.scale, u[name]) for name in names],
                 retain_graph=keep,
                 allow_unused=True,
             )
@@ -171,8 +171,7 @@ class Derivatives:
         ]
         levers, theta = found[: len(graph.levers)], found[len(graph.levers) :]
         moved = whole(dict(zip(graph.theta, theta, strict=True))) if want_theta else None
-        pulled = Pulled(levers, moved)
-        return pulled if graph.scale == 1.0 else pulled.over(graph.scale)
+        return Pulled(levers, moved).over(graph.scale)
 
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""
@@ -202,14 +201,9 @@ def _graph(
 ) -> Graph:
     """That of g = ∂(S·value)/∂θ / S."""
     leaves = list(theta.values())
-    g = torch.autograd.grad(_times(scale, value), leaves, create_graph=True, allow_unused=True)
-    used = {k: _times(1 / scale, d) for k, d in zip(theta, g, strict=True) if d is not None}
+    g = torch.autograd.grad(half.times(scale, value), leaves, create_graph=True, allow_unused=True)
+    used = {k: half.times(1 / scale, d) for k, d in zip(theta, g, strict=True) if d is not None}
     return Graph(theta, levers, used, wanted, scale)
-
-
-def _times(scale: float, t: Tensor) -> Tensor:
-    """t itself for 1: where nothing is scaled, nothing is done."""
-    return t if scale == 1.0 else scale * t
 
 
 def _weighted(losses: Tensor, weights: Tensor) -> Tensor:

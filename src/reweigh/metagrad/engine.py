@@ -15,7 +15,7 @@ from reweigh.errors import UnsupportedError, UsageError
 from reweigh.guards import check_trusted, in_trusted_batch
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
-from reweigh.metagrad.half import answers_in_float16, at_largest, loss_scale
+from reweigh.metagrad.half import answers_in_float16, at_largest, loss_scale, times
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.memory import choose_trajectory
@@ -222,14 +222,14 @@ def _gradient(value: Tensor, leaves: Params, *, scaled: bool) -> Params:
     def at(scale: float) -> Params:
         with arriving(leaves) as whole:
             found = torch.autograd.grad(
-                value if scale == 1.0 else scale * value,
+                times(scale, value),
                 list(leaves.values()),
                 retain_graph=scaled,
                 allow_unused=True,
                 materialize_grads=True,
             )
         gradient = whole(dict(zip(leaves, found, strict=True)))
-        return gradient if scale == 1.0 else {k: g / scale for k, g in gradient.items()}
+        return {k: times(1 / scale, g) for k, g in gradient.items()}
 
     return at_largest(loss_scale(value), at, dict.values) if scaled else at(1.0)
 

@@ -55,6 +55,11 @@ def _power_of_two(x: float) -> float:
     return math.ldexp(1.0, math.frexp(x)[1] - 1)
 
 
+def times(scale: float, t: Tensor) -> Tensor:
+    """t itself for 1: where nothing is scaled, nothing is done."""
+    return t if scale == 1.0 else scale * t
+
+
 def at_largest(
     first: float, find: Callable[[float], Found], parts: Callable[[Found], Iterable[Tensor]]
 ) -> Found:
