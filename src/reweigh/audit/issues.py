@@ -10,7 +10,8 @@ classes and scaling each row to its class's size gives the estimated noise matri
 diagonal is the estimated number of wrong labels in each class. That many labels of the class, those
 of lowest quality first, are issues, and so are all that are hardly right (quality below 0.1), except
 where the student agrees with the label. So the rate of noise need not be known: the quality decides
-*which*, the student's confidence *how many*.
+*which*, the student's confidence *how many*. An unsure student finds too many of the right labels
+doubtful; where trusted samples say that more are right (see `share`), they are believed.
 """
 
 from typing import Literal, NamedTuple
@@ -62,14 +63,18 @@ def judged(
     labels: NDArray[np.int64],
     pred_probs: NDArray[np.float32],
     known: NDArray[np.bool_] | None = None,
+    right: NDArray[np.float64] | None = None,
 ) -> Judged:
     """Every label's quality, and which are issues: as many as the noise matrix says, and the hardly right.
 
     A class that the student does not know (`known`, (K,)) is no answer to be confident of, and its
-    labels are no issues: a student that never names a class says nothing against them.
+    labels are no issues: a student that never names a class says nothing against them. Of each
+    class at least the share `right` (K,) is right, as far as it is not NaN.
     """
     quality = get_label_quality_scores(labels, pred_probs)
     matrix, predicted = noise_matrix(labels, pred_probs, known), pred_probs.argmax(axis=1)
+    if right is not None:
+        matrix = _at_least(right, matrix)
     mask = issues_among(labels, predicted, quality, matrix, below=HARDLY_RIGHT)
     return Judged(quality, matrix, predicted, mask if known is None else mask & known[labels])
 
@@ -86,6 +91,16 @@ def noise_matrix(
     silent = (counts.sum(axis=1) == 0) | ~known
     counts[silent] = np.eye(len(counts))[silent]  # no evidence against the labels
     return counts / counts.sum(axis=1, keepdims=True)
+
+
+def _at_least(right: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows whose diagonal is below `right` are brought there, the others' proportions kept."""
+    own = np.diag(matrix)
+    target = np.fmax(own, right)  # (K,); NaN says nothing
+    shrunk = np.divide(1 - target, 1 - own, out=np.ones(len(own)), where=own < 1)
+    held = matrix * shrunk[:, None]
+    np.fill_diagonal(held, target)
+    return held
 
 
 def wrong_per_class(labels: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -16,7 +16,10 @@ from torch.nn.functional import cross_entropy
 
 from reweigh import signals
 from reweigh.audit.opened import judge_of
+from reweigh.audit.share import right_shares
 from reweigh.config import RunConfig
+from reweigh.config.methods import trains_on_trusted
+from reweigh.config.writing import plain_values
 from reweigh.data.samples import Problem
 from reweigh.evenly_spread import evenly_spread
 from reweigh.run_files import student_file
@@ -39,6 +42,7 @@ class Look:
     losses: NDArray[np.float32]  # (m,), of their given labels, by the last student
     states: NDArray[np.float32]  # (m, d), the last student's internal states I_0 of them
     known: NDArray[np.bool_]  # (K,), the classes that the best student can tell
+    right: NDArray[np.float64] | None = None  # (K,), share of right labels, if it can be told
 
 
 def look(config: RunConfig, problem: Problem, folder: Path, most_shown: int = 2000) -> Look:
@@ -49,12 +53,15 @@ def look(config: RunConfig, problem: Problem, folder: Path, most_shown: int = 20
     shown = evenly_spread(len(task.train), most_shown)
     load_student(task.student, student_file(folder, last=False))
     p = _answers(task, torch.arange(len(task.train))).softmax(1).numpy()
-    known = known_classes(problem.trusted.labels, _sure_answers(task), p)
+    sure, trusted = _sure_answers(task), problem.trusted.labels  # (t, K), (t,)
+    known = known_classes(trusted, sure.argmax(1), p)
+    alike = trains_on_trusted(plain_values(config.method))
+    right = right_shares(problem.train.labels, p, trusted, sure) if alike else None
     load_student(task.student, student_file(folder, last=True))
     logits, states = _answers_and_states(task, torch.from_numpy(shown))
     given = torch.from_numpy(problem.train.labels[shown]).long()
     losses = cross_entropy(logits, given, reduction="none")
-    return Look(p, shown, losses.numpy(), states.numpy(), known)
+    return Look(p, shown, losses.numpy(), states.numpy(), known, right)
 
 
 def known_classes(
@@ -71,9 +78,9 @@ def known_classes(
     return np.where(size > 0, found > HARDLY_ANY * size, named)
 
 
-def _sure_answers(task: Classification) -> NDArray[np.int64]:
-    """The student's classes of the trusted samples, (t,)."""
-    return probabilities(task.student, task.trusted, task.forward).argmax(1).cpu().numpy()
+def _sure_answers(task: Classification) -> NDArray[np.float32]:
+    """The student's probabilities (t, K) for the trusted samples."""
+    return probabilities(task.student, task.trusted, task.forward).float().cpu().numpy()
 
 
 def _answers(task: Classification, samples: Tensor) -> Tensor:

@@ -156,7 +156,8 @@ def of_the_run(folder: Path) -> Iterator[str]:
 def judge(problem: Problem, weights: NDArray[np.float32] | None, seen: Look) -> Audit:
     """The audit of a problem from its weights (epochs, n) and the student's look at it."""
     samples = problem.train
-    quality, matrix, predicted, issue = judged(samples.labels, seen.probabilities, seen.known)
+    said = judged(samples.labels, seen.probabilities, seen.known, seen.right)
+    quality, matrix, predicted, issue = said
     true, weight = problem.true_labels, weight_or_nan(weights, len(samples))
     return Audit(
         class_names=problem.class_names,
