@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reweigh.audit.inputs import checked_labels, checked_probabilities
 from reweigh.audit.quality import get_label_quality_scores
+from reweigh.audit.share import own_mean
 from reweigh.errors import UsageError
 
 HARDLY_RIGHT = 0.1
@@ -127,10 +128,7 @@ def issues_among(
 
 def _thresholds(labels: NDArray[np.int64], p: NDArray[np.float32]) -> NDArray[np.float64]:
     """t (K,); infinite for a class that no label names: nobody can be sure of it."""
-    own = p[np.arange(len(labels)), labels]  # (n,)
-    size = np.bincount(labels, minlength=p.shape[1])  # (K,)
-    total = np.bincount(labels, weights=own, minlength=p.shape[1])
-    return np.divide(total, size, out=np.full(len(size), np.inf), where=size > 0)
+    return np.nan_to_num(own_mean(labels, p), nan=np.inf)
 
 
 def _confident_counts(

@@ -29,7 +29,7 @@ def right_shares(
     student does not tell them from the others.
     """
     K = p.shape[1]
-    e, a = _own_mean(labels, p), _own_mean(trusted, sure)  # (K,), NaN without samples
+    e, a = own_mean(labels, p), own_mean(trusted, sure)  # (K,), NaN without samples
     size = np.bincount(trusted, minlength=K)
     others = sure.sum(axis=0, dtype=np.float64) - np.where(size, a * size, 0)
     b = np.divide(others, len(trusted) - size, out=np.full(K, np.nan), where=size < len(trusted))
@@ -38,7 +38,7 @@ def right_shares(
     return np.clip(share, 0, 1)
 
 
-def _own_mean(labels: NDArray[np.int64], p: NDArray[np.float32]) -> NDArray[np.float64]:
+def own_mean(labels: NDArray[np.int64], p: NDArray[np.float32]) -> NDArray[np.float64]:
     """Mean probability (K,) of class k at the samples (n,) that are called k; NaN without any."""
     own = p[np.arange(len(labels)), labels]  # (n,)
     size = np.bincount(labels, minlength=p.shape[1])
