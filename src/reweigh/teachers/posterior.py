@@ -7,7 +7,8 @@ $$ w = \sigma(c\,(2q - 1) + b_{\tilde y}), $$
 
 where c and b are learned by the meta-gradient. It weighs *corrected* losses, which already put a
 wrong label's share where it belongs; the weights then say how much there is to learn from a
-sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that reason. Beyond the paper.
+sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that reason. A corrected loss
+moves the student less than a right label would; `step_length` makes up for it. Beyond the paper.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,8 @@ from reweigh.errors import UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.teachers.correcting import CorrectingTeacher
 from reweigh.teachers.features import labels_of
-from reweigh.typing import Batch, Weights
+from reweigh.teachers.step_length import StepLength
+from reweigh.typing import Batch, Losses, Weights
 
 
 class PosteriorTeacher(CorrectingTeacher):
@@ -46,19 +48,27 @@ class PosteriorTeacher(CorrectingTeacher):
         super().__init__(num_classes, logits, trusted_in_stream)
         self.scale = nn.Parameter(torch.tensor(scale))
         self.bias = nn.Parameter(torch.zeros(num_classes))
+        self.length = StepLength()
         self._tap = Tap(layer, "output")
         self.taps = (self._tap,)
         self._compared = False
+
+    def corrected(self, student: nn.Module, batch: Batch) -> Losses:
+        """−√(a/b) log Σ_y T_yỹ p_y, (n,), for steps as long as under right labels."""
+        return self.length.value * super().corrected(student, batch)
 
     def notice(self, seen: Seen) -> None:
         """Learn which class is taken for which, from the samples in doubt."""
         if not self._compared:
             self._compare(seen)
-        self.matrix.notice(self._logits(seen), labels_of(seen), self._sure(seen))
+        logits, sure = self._logits(seen), self._sure(seen)
+        self.matrix.notice(logits, labels_of(seen), sure)
+        self.length.notice(logits.softmax(1), self.matrix.table, sure)
 
     def notice_trusted(self, seen: Seen) -> None:
-        """Between two stretches that are differentiated through, the matrix may move."""
+        """Between two stretches that are differentiated through, matrix and length may move."""
         self.matrix.refresh()
+        self.length.refresh()
 
     def quality(self, seen: Seen) -> Tensor:
         """q of the given label, (n,), 1 for trusted samples."""
@@ -73,6 +83,7 @@ class PosteriorTeacher(CorrectingTeacher):
     def _compare(self, seen: Seen) -> None:
         """Once: are what the layer gives and what the student is asked for the same logits?"""
         own = self.matrix.losses(self._logits(seen), labels_of(seen), self._sure(seen))
+        own = own * self.length.value
         off = (own - seen.losses).abs() > 0.05 * (1 + own.abs())  # wide enough for bfloat16
         if any_of(bool((off & own.isfinite() & seen.losses.isfinite()).any())):
             raise UsageError(
