@@ -98,14 +98,15 @@ def compare(
     if pretrain is not None:
         given.pop("training.epochs", None)  # those of the fine-tuning
         runs = tuned(runs, read_config(pretrain, given))
+    folder = out or Path("runs") / f"compare_{Path(base.data.name).stem}_{run_id(base)[:8]}"
     if dry_run:
-        _rehearse(runs, as_json)
+        _rehearse(runs, folder, as_json)
         return
 
     from reweigh.comparing.compare import compare as run_all
     from reweigh.training.progress import choose_progress
 
-    screen.folder = out or Path("runs") / f"compare_{Path(base.data.name).stem}_{run_id(base)[:8]}"
+    screen.folder = folder
     progress = choose_progress(screen.quiet, screen.color)
     result = run_all(runs, screen.folder, progress, jobs, cluster)
     screen.show_json(result.outcome()) if as_json else screen.show(result.table())
@@ -114,12 +115,12 @@ def compare(
         raise typer.Exit(ReweighError.exit_code)
 
 
-def _rehearse(runs: "list[Named]", as_json: bool) -> None:
+def _rehearse(runs: "list[Named]", folder: Path, as_json: bool) -> None:
     """Build every row; the exit code says whether all of them could be."""
     from reweigh.comparing.planning import plan
     from reweigh.errors import ReweighError
 
-    found = plan(runs)
+    found = plan(runs, folder)
     screen.show_json(found.outcome()) if as_json else screen.show(found.table())
     if not found.possible:
         screen.complain("Some rows cannot be run like this.")

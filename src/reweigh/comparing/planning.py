@@ -1,16 +1,19 @@
 """A dry run of a whole comparison: every row is built once, two steps of each are taken."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from reweigh.config import Settings, run_id
+from reweigh.config.lineup import folder_name
 from reweigh.errors import ReweighError, in_a_sentence
 from reweigh.own_code import named_in
 from reweigh.training.rehearsal import rehearse
+from reweigh.training.run_folder import is_done
 
 
 @dataclass(frozen=True)
@@ -21,14 +24,17 @@ class PlannedRow:
     seeds: list[int]
     run_ids: list[str]
     seconds: float | None
-    """Time of all its runs' steps, one after another, nothing else; None where it cannot be run."""
+    """Time of the steps that are left, one after another, nothing else; None where it cannot be run."""
     why: str = ""
     """Why it cannot be run."""
+    done: list[int] = field(default_factory=list)
+    """Seeds that are finished already, and would not be run again."""
 
     def cells(self) -> tuple[str, ...]:
         """For people."""
         about = self.why if self.seconds is None else f"{self.seconds / 60:.1f} min"
-        return self.method, ", ".join(map(str, self.seeds)), " ".join(self.run_ids), about
+        done = _listed(self.done) or "–"
+        return self.method, _listed(self.seeds), done, " ".join(self.run_ids), about
 
 
 @dataclass(frozen=True)
@@ -53,14 +59,18 @@ class Plan:
             f"about {total:.1f} min, one after another, for the steps alone: updates of teachers, trial "
             "trainings (l2t-data, gold-loss-correction) and evaluations come on top"
         )
-        table = Table("method", "seeds", "ids", "takes", title="dry run", caption=caption)
+        heads = "method", "seeds", "done", "ids", "takes"
+        table = Table(*heads, title="dry run", caption=caption)
         for row in self.rows:
             table.add_row(*map(escape, row.cells()))
         return table
 
 
-def plan(runs: Iterable[tuple[str, Settings]]) -> Plan:
-    """Build the first run of every row; where all fail, the first error is raised."""
+def plan(runs: Iterable[tuple[str, Settings]], folder: Path) -> Plan:
+    """Build the first run of every row; where all fail, the first error is raised.
+
+    `folder` is where the comparison would be: what is finished there is not run again.
+    """
     rows: dict[str, list[Settings]] = {}
     for name, config in runs:
         rows.setdefault(name, []).append(config)
@@ -68,7 +78,7 @@ def plan(runs: Iterable[tuple[str, Settings]]) -> Plan:
     errors = [found for found in tried.values() if isinstance(found, ReweighError)]
     if len(errors) == len(tried):
         raise errors[0]
-    return Plan([_planned(name, configs, tried[name]) for name, configs in rows.items()])
+    return Plan([_planned(name, configs, tried[name], folder) for name, configs in rows.items()])
 
 
 def _seconds(config: Settings) -> float | ReweighError:
@@ -82,11 +92,18 @@ def _seconds(config: Settings) -> float | ReweighError:
         return in_a_sentence(error)
 
 
-def _planned(name: str, configs: list[Settings], found: float | ReweighError) -> PlannedRow:
+def _planned(
+    name: str, configs: list[Settings], found: float | ReweighError, folder: Path
+) -> PlannedRow:
     seeds, ids = [c.seed for c in configs], [run_id(c)[:8] for c in configs]
+    done = [c.seed for c in configs if is_done(folder / folder_name(name, c))]
     if isinstance(found, ReweighError):
-        return PlannedRow(name, seeds, ids, None, str(found))
-    return PlannedRow(name, seeds, ids, found * len(configs))
+        return PlannedRow(name, seeds, ids, None, str(found), done)
+    return PlannedRow(name, seeds, ids, found * (len(configs) - len(done)), done=done)
+
+
+def _listed(seeds: list[int]) -> str:
+    return ", ".join(map(str, seeds))
 
 
 def _from_scratch(config: Settings) -> Settings:
