@@ -73,13 +73,18 @@ def corrected(logits: torch.Tensor, y: torch.Tensor, first: torch.Tensor = FIRST
 
 
 @pytest.mark.parametrize("trajectory", ["kept", "snapshots", "reversal"])
-def test_the_meta_gradient_is_exact(trajectory: str) -> None:
+@pytest.mark.parametrize("length", [1.0, 1.7])
+def test_the_meta_gradient_is_exact(trajectory: str, length: float) -> None:
     def make(student: torch.nn.Module) -> reweigh.Teacher:
         one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES).double()
         one.meet(FIRST)  # for unrolled autograd, which has no loop around it
+        one.length.value.fill_(length)
         return awake(one, student)
 
-    found, expected = compared(make, {"training_loss": corrected}, trajectory=trajectory)
+    def longer(logits: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return length * corrected(logits, y)
+
+    found, expected = compared(make, {"training_loss": longer}, trajectory=trajectory)
     assert float(expected["scale"].abs()) > 1e-9
     assert relative_error(found, expected) <= 1e-10
     assert relative_error(found, compared(make, trajectory=trajectory)[1]) > 1e-3  # plain losses

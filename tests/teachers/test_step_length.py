@@ -103,13 +103,16 @@ def test_labels_that_tell_nothing_do_not_make_it_endless() -> None:
     assert one.value.item() == LONGEST
 
 
-def test_the_student_s_gradient_is_that_much_longer() -> None:
+def test_the_student_s_gradient_is_that_much_longer_and_the_loss_reads_the_same() -> None:
     teacher = reweigh.PosteriorTeacher(num_classes=3)
     student, batch = torch.nn.Linear(4, 3), (torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1]))
     loss = teacher.loss(
         lambda s, b: F.cross_entropy(s(b[0]), b[1], reduction="none"), lambda b: b[1]
     )
-    plain = torch.autograd.grad(loss(student, batch).sum(), student.weight)[0]
+    before = loss(student, batch)
+    plain = torch.autograd.grad(before.sum(), student.weight)[0]
     teacher.length.value.fill_(1.7)
-    longer = torch.autograd.grad(loss(student, batch).sum(), student.weight)[0]
+    after = loss(student, batch)
+    longer = torch.autograd.grad(after.sum(), student.weight)[0]
     torch.testing.assert_close(longer, 1.7 * plain)
+    torch.testing.assert_close(after, before)
