@@ -386,6 +386,12 @@ def test_states_that_are_none_of_ours() -> None:
             {**plain.state_dict(), "clock": held().clock.state_dict() | {"steps": 77}}
         )
     assert loop.clock.steps == 0
+    saved = held().state_dict()
+    saved["teacher"] = {"gone": torch.zeros(1)} | saved["teacher"]
+    with pytest.raises(
+        CheckpointError, match=r"not this \w+: they differ in gone; build it as it was"
+    ):
+        loop.load_state_dict(saved)
 
 
 def test_trouble_with_the_trusted_batch_says_that_it_is_there() -> None:

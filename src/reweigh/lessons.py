@@ -178,6 +178,7 @@ class Lessons:
         """Go on from a `state_dict()` of lessons built alike."""
         self._refuse_other(set(state) - {"clock"})
         if self.teacher is not None:
+            _refuse_other_teacher(self.teacher, state["teacher"])
             self.teacher.load_state_dict(state["teacher"])
         if self.optimizer is not None:
             self.optimizer.load_state_dict(state["teacher_optimizer"])
@@ -238,4 +239,14 @@ def _check_optimizer(optimizer: Optimizer, learned: list[nn.Parameter]) -> None:
         raise UsageError(
             "teacher_optimizer= must hold the teacher's parameters and nothing else: build it with "
             "teacher.parameters()"
+        )
+
+
+def _refuse_other_teacher(teacher: Teacher, saved: dict[str, Any]) -> None:
+    """A state that has other parts is of another kind or version."""
+    differ = sorted(set(teacher.state_dict()) ^ set(saved))
+    if differ:
+        raise CheckpointError(
+            f"the saved teacher is not this {type(teacher).__name__}: they differ in {', '.join(differ)}; "
+            "build it as it was, go on with the version of reweigh that saved it, or start again"
         )
