@@ -387,6 +387,10 @@ def test_states_that_are_none_of_ours() -> None:
         )
     assert loop.clock.steps == 0
     saved = held().state_dict()
+    name, *_ = saved["teacher"]
+    without = {other: t for other, t in saved["teacher"].items() if other != name}
+    with pytest.raises(CheckpointError, match=f"they differ in {name}; "):
+        loop.load_state_dict(saved | {"teacher": without})
     saved["teacher"] = {"gone": torch.zeros(1)} | saved["teacher"]
     with pytest.raises(
         CheckpointError, match=r"not this \w+: they differ in gone; build it as it was"

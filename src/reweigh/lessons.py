@@ -14,7 +14,6 @@ from torch.optim import Optimizer
 
 from reweigh.batch import moved_to
 from reweigh.clock import Clock
-from reweigh.distributed.gathering import gathered_seen
 from reweigh.errors import CheckpointError, UsageError
 from reweigh.guards import check_meta_gradient
 from reweigh.metagrad.engine import Engine
@@ -35,6 +34,7 @@ from reweigh.teachers.base import (
     learned_by,
     listens,
     objective,
+    show_trusted,
     weigh,
 )
 from reweigh.trusted import Trusted, TrustedBatches
@@ -159,7 +159,7 @@ class Lessons:
         if self.engine is None and teacher is not None and listens(teacher) and due:
             trusted, progress = self._next_trusted(), self.clock.progress()
             seen = self.student.peek(trusted, progress, loss=self._trusted_loss)
-            teacher.notice_trusted(gathered_seen(seen))
+            show_trusted(teacher, seen)
             self.clock.taught()
 
     def state_dict(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class Lessons:
 
     def _taught(self, engine: Engine, teacher: Teacher) -> None:
         if engine.seen_trusted is not None and listens(teacher):
-            teacher.notice_trusted(gathered_seen(engine.seen_trusted))
+            show_trusted(teacher, engine.seen_trusted)
         self.clock.taught()
 
     def _next_trusted(self) -> Batch:

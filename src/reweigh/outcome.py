@@ -18,7 +18,7 @@ class Outcome:
     loss: Tensor
     """The weighted loss that was minimised, ()."""
     losses: Losses
-    """(n,) per-sample losses before the step."""
+    """(n,) per-sample losses before the step, without what a teacher multiplies them by."""
     weights: Weights
     """(n,) as they multiplied the losses (raw, while a batch is being accumulated)."""
     figures: Figures

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import rank
 from reweigh.figures import Figures
@@ -20,8 +19,8 @@ from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.steps import Pass
 from reweigh.moment import Moment
 from reweigh.seen import Seen
-from reweigh.teachers.base import objective, weigh
-from reweigh.typing import Batch, Weights
+from reweigh.teachers.base import objective, show, weigh
+from reweigh.typing import Batch, Losses, Weights
 from reweigh.under_way import StepUnderWay
 
 log = logging.getLogger("reweigh")
@@ -35,6 +34,8 @@ class Weighed(NamedTuple):
     """(n,) as they multiply the losses; raw, while a batch is being accumulated."""
     loss: Tensor
     """w̃ᵀℓ of this process's part, ()."""
+    losses: Losses
+    """(n,) as people are told them."""
 
 
 class Passes:
@@ -107,13 +108,16 @@ class Passes:
 
     def _weighed(self, seen: Seen) -> Weighed:
         raw = self._raw(seen)
-        figures = Figures.of(raw, seen.losses)
+        losses = seen.losses.detach()
+        losses = losses if self.teacher is None else self.teacher.told(losses)
+        figures = Figures.of(raw, losses)
         self.step.add(figures)
         z = figures.normaliser(self.step.normalise).to(raw.dtype)
         weights = raw if self.step.passes > 1 else raw / z
         if self.lessons.deeper and self.teacher is not None:
-            return Weighed(seen, weights, objective(self.teacher, seen))
-        return Weighed(seen, weights, (weights.to(seen.losses.dtype) * seen.losses).sum())
+            return Weighed(seen, weights, objective(self.teacher, seen), losses)
+        loss = (weights.to(seen.losses.dtype) * seen.losses).sum()
+        return Weighed(seen, weights, loss, losses)
 
     def _raw(self, seen: Seen) -> Weights:
         """What the teacher makes of a pass, before normalisation, (n,); 1 without a teacher."""
@@ -121,7 +125,7 @@ class Passes:
             return torch.ones_like(seen.losses)
         with torch.no_grad():
             seen = seen.detached()
-            self.teacher.notice(gathered_seen(seen) if self.teacher.judges_batch else seen)
+            show(self.teacher, seen)
             raw = weigh(self.teacher, seen).detach()  # it may be a parameter itself
         if self.clock.steps == 0:
             check_weights(raw, len(seen.losses))

@@ -164,7 +164,7 @@ class Reweigher:
         if self._open.complete:
             self.after_step()
         taught = self.engine is not None and self.clock.updates > updates
-        return Outcome(loss, one.seen.losses.detach(), one.weights, figures, mean, taught)
+        return Outcome(loss, one.losses, one.weights, figures, mean, taught)
 
     def flush(self) -> bool:
         """Move with what was accumulated so far, at the end of an epoch, say. True if it taught."""

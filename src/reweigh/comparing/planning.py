@@ -24,7 +24,7 @@ class PlannedRow:
     seeds: list[int]
     run_ids: list[str]
     seconds: float | None
-    """Time of the steps that are left, one after another, nothing else; None where it cannot be run."""
+    """Steps of the runs that are not finished, one after another; None where it cannot be run."""
     why: str = ""
     """Why it cannot be run."""
     done: list[int] = field(default_factory=list)

@@ -10,7 +10,7 @@ from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.figures import divisor
 from reweigh.seen import Seen, Tap
-from reweigh.typing import FindLabels, PerSampleLoss, Weights
+from reweigh.typing import FindLabels, Losses, PerSampleLoss, Weights
 
 if TYPE_CHECKING:
     from reweigh.metagrad.lookahead import Lookahead
@@ -41,6 +41,10 @@ class Teacher(nn.Module):
         trusted samples keep the own one."""
         return own
 
+    def told(self, losses: Losses) -> Losses:
+        """The student's losses (n,) as people are told them, where `loss` is made for its gradient."""
+        return losses
+
     def meet(self, labels: Tensor | None) -> None:
         """Called once, before training, with the labels of the first batch, if it has any."""
 
@@ -68,9 +72,14 @@ class Teacher(nn.Module):
         return (normalised(self(seen), self.normalise) * seen.losses).sum()
 
 
+def own_precision(seen: Seen) -> torch.autocast:
+    """For all that a teacher computes: whatever autocast the student runs under is off."""
+    return torch.autocast(seen.losses.device.type, enabled=False)
+
+
 def weigh(teacher: Teacher, seen: Seen) -> Weights:
-    """Raw weights in the teacher's own precision, whatever autocast the student runs under, (n,)."""
-    with torch.autocast(seen.losses.device.type, enabled=False):
+    """Raw weights in the teacher's own precision, (n,)."""
+    with own_precision(seen):
         if teacher.judges_batch and together():
             return own_rows(teacher(gathered_seen(seen)), len(seen.losses))
         return teacher(seen)
@@ -78,7 +87,7 @@ def weigh(teacher: Teacher, seen: Seen) -> Weights:
 
 def objective(teacher: Teacher, seen: Seen) -> Tensor:
     """The student's loss as the teacher makes it, (), in the precision of `weigh`."""
-    with torch.autocast(seen.losses.device.type, enabled=False):
+    with own_precision(seen):
         return teacher.objective(seen)
 
 
@@ -86,6 +95,18 @@ def normalised(w: Weights, kind: str) -> Weights:
     """The weights of a batch as they multiply its losses, whatever process holds which of them."""
     n = torch.full((), len(w), dtype=w.dtype, device=w.device)
     return w / divisor(total(n if kind == "count" else w.sum()))
+
+
+def show(teacher: Teacher, seen: Seen) -> None:
+    """`notice`, of a training pass."""
+    with own_precision(seen):
+        teacher.notice(gathered_seen(seen) if teacher.judges_batch else seen)
+
+
+def show_trusted(teacher: Teacher, seen: Seen) -> None:
+    """`notice_trusted`, of all processes' trusted samples."""
+    with own_precision(seen):
+        teacher.notice_trusted(gathered_seen(seen))
 
 
 def learned_by(teacher: Teacher) -> list[nn.Parameter]:

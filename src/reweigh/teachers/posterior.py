@@ -54,8 +54,12 @@ class PosteriorTeacher(CorrectingTeacher):
         self._compared = False
 
     def corrected(self, student: nn.Module, batch: Batch) -> Losses:
-        """−log Σ_y T_yỹ p_y, (n,), with a gradient as long as under right labels."""
-        return self.length(super().corrected(student, batch))
+        """−√(a/b) log Σ_y T_yỹ p_y, (n,), for steps as long as under right labels."""
+        return self.length.value * super().corrected(student, batch)
+
+    def told(self, losses: Losses) -> Losses:
+        """Without √(a/b), which changes on the way."""
+        return losses / self.length.value
 
     def notice(self, seen: Seen) -> None:
         """Learn which class is taken for which, from the samples in doubt."""
@@ -83,7 +87,9 @@ class PosteriorTeacher(CorrectingTeacher):
     def _compare(self, seen: Seen) -> None:
         """Once: are what the layer gives and what the student is asked for the same logits?"""
         own = self.matrix.losses(self._logits(seen), labels_of(seen), self._sure(seen))
-        off = (own - seen.losses).abs() > 0.05 * (1 + own.abs())  # wide enough for bfloat16
+        off = (own - self.told(seen.losses)).abs() > 0.05 * (
+            1 + own.abs()
+        )  # wide enough for bfloat16
         if any_of(bool((off & own.isfinite() & seen.losses.isfinite()).any())):
             raise UsageError(
                 f"the output of {self._tap.place} is not the logits that the loss is taken "

@@ -8,16 +8,17 @@ the student expects them, the mean squares of both are
 $$ a = 1 - \|p\|^2, \qquad
    b = \sum_{\tilde y} \frac{\sum_y (T_{y\tilde y}\, p_y)^2}{\sum_y T_{y\tilde y}\, p_y} - \|p\|^2 $$
 
-(the traces of the Fisher information of a right and of a given label), and gradients times
-$\sqrt{a/b}$ have the length that right labels would give them. It is 1 where T is the identity, and
-never less, since noise tells nothing. Beyond the paper.
+(the traces of the Fisher information of a right and of a given label), and losses times
+$\sqrt{a/b}$ have gradients of the length that right labels would give them. It is 1 where T is the
+identity, and never less, since noise tells nothing. Trusted samples of the stream are multiplied as
+well: it is the step that becomes longer, and what samples weigh against each other stays. (Adam
+takes steps of a length of its own, so this is for SGD.) Beyond the paper.
 """
 
 import torch
 from torch import Tensor, nn
 
 from reweigh.distributed.group import total
-from reweigh.typing import Losses
 
 RATE = 0.05
 """How much of the running means a batch replaces. Our choice."""
@@ -34,10 +35,6 @@ class StepLength(nn.Module):
         self.squares: Tensor
         self.register_buffer("value", torch.ones(()))
         self.register_buffer("squares", torch.ones(2))  # (2,): a, b; the first steps are a warm-up
-
-    def forward(self, losses: Losses) -> Losses:
-        """The same numbers, for people to read, with gradients √(a/b) times as long."""
-        return self.value * losses - ((self.value - 1) * losses).detach()
 
     @torch.no_grad()
     def notice(self, p: Tensor, table: Tensor, sure: Tensor | None = None) -> None:
