@@ -48,6 +48,8 @@ def test_what_is_finished_is_told_and_takes_no_time(tmp_path) -> None:
     compare(rows[:1], tmp_path, SilentProgress())
     (row,) = plan(rows, tmp_path).rows
     assert (before.done, row.done) == ([], [3])
+    assert len(plan(rows, tmp_path).table().columns) == 5
+    assert len(plan(rows, tmp_path / "elsewhere").table().columns) == 4
     compare(rows, tmp_path, SilentProgress())
     (row,) = plan(rows, tmp_path).rows
     assert row.done == [3, 4]

@@ -71,7 +71,7 @@ LEFT_OUT: dict[str, tuple[str, Any, str]] = {
     "gradient": (f"{GRADIENTS}.arriving", lambda _: nullcontext(), "one step back, forward mode"),
     "gradient of kept steps": (f"{GRADIENTS}.sum_now", nothing, "meta-gradient, kept"),
     "gradient of other loops": (f"{GRADIENTS}.expect", nothing, "outside, loss"),
-    "sight of trusted samples": ("reweigh.lessons.gathered_seen", detached, "agreement"),
+    "sight of trusted samples": ("reweigh.teachers.base.gathered_seen", detached, "agreement"),
     "sight of the batch": (f"{TEACHERS}.together", lambda: False, "self-paced"),
     "shaped loss": ("reweigh.methods.l2t_loss.total", same, "meta-gradient, shaped loss"),
     "first values": ("reweigh.reweigher.same_as_first", nothing, "differing start"),

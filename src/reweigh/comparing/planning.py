@@ -15,6 +15,9 @@ from reweigh.own_code import named_in
 from reweigh.training.rehearsal import rehearse
 from reweigh.training.run_folder import is_done
 
+_DONE = 2
+"""Where a row says which of its seeds are finished."""
+
 
 @dataclass(frozen=True)
 class PlannedRow:
@@ -33,8 +36,7 @@ class PlannedRow:
     def cells(self) -> tuple[str, ...]:
         """For people."""
         about = self.why if self.seconds is None else f"{self.seconds / 60:.1f} min"
-        done = _listed(self.done) or "–"
-        return self.method, _listed(self.seeds), done, " ".join(self.run_ids), about
+        return self.method, _listed(self.seeds), _listed(self.done), " ".join(self.run_ids), about
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,10 @@ class Plan:
             "trainings (l2t-data, gold-loss-correction) and evaluations come on top"
         )
         heads = "method", "seeds", "done", "ids", "takes"
-        table = Table(*heads, title="dry run", caption=caption)
+        shown = [i for i in range(len(heads)) if i != _DONE or any(row.done for row in self.rows)]
+        table = Table(*(heads[i] for i in shown), title="dry run", caption=caption)
         for row in self.rows:
-            table.add_row(*map(escape, row.cells()))
+            table.add_row(*(escape(row.cells()[i]) for i in shown))
         return table
 
 
