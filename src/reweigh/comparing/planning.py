@@ -15,9 +15,6 @@ from reweigh.own_code import named_in
 from reweigh.training.rehearsal import rehearse
 from reweigh.training.run_folder import is_done
 
-_DONE = 2
-"""Where a row says which of its seeds are finished."""
-
 
 @dataclass(frozen=True)
 class PlannedRow:
@@ -33,10 +30,15 @@ class PlannedRow:
     done: list[int] = field(default_factory=list)
     """Seeds that are finished already, and would not be run again."""
 
-    def cells(self) -> tuple[str, ...]:
-        """For people."""
-        about = self.why if self.seconds is None else f"{self.seconds / 60:.1f} min"
-        return self.method, _listed(self.seeds), _listed(self.done), " ".join(self.run_ids), about
+    def cells(self) -> dict[str, str]:
+        """For people, by column."""
+        return {
+            "method": self.method,
+            "seeds": ", ".join(map(str, self.seeds)),
+            "done": ", ".join(map(str, self.done)),
+            "ids": " ".join(self.run_ids),
+            "takes": self.why if self.seconds is None else f"{self.seconds / 60:.1f} min",
+        }
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,17 @@ class Plan:
         return {"rows": [asdict(row) for row in self.rows]}
 
     def table(self) -> Table:
-        """For people."""
+        """For people: no column that would be empty."""
         total = sum(row.seconds or 0 for row in self.rows) / 60
         caption = (
             f"about {total:.1f} min, one after another, for the steps alone: updates of teachers, trial "
             "trainings (l2t-data, gold-loss-correction) and evaluations come on top"
         )
-        heads = "method", "seeds", "done", "ids", "takes"
-        shown = [i for i in range(len(heads)) if i != _DONE or any(row.done for row in self.rows)]
-        table = Table(*(heads[i] for i in shown), title="dry run", caption=caption)
-        for row in self.rows:
-            table.add_row(*(escape(row.cells()[i]) for i in shown))
+        rows = [row.cells() for row in self.rows]
+        heads = [head for head in rows[0] if any(row[head] for row in rows)]
+        table = Table(*heads, title="dry run", caption=caption)
+        for row in rows:
+            table.add_row(*(escape(row[head]) for head in heads))
         return table
 
 
@@ -103,10 +105,6 @@ def _planned(
     if isinstance(found, ReweighError):
         return PlannedRow(name, seeds, ids, None, str(found), done)
     return PlannedRow(name, seeds, ids, found * (len(configs) - len(done)), done=done)
-
-
-def _listed(seeds: list[int]) -> str:
-    return ", ".join(map(str, seeds))
 
 
 def _from_scratch(config: Settings) -> Settings:

@@ -87,9 +87,8 @@ class PosteriorTeacher(CorrectingTeacher):
     def _compare(self, seen: Seen) -> None:
         """Once: are what the layer gives and what the student is asked for the same logits?"""
         own = self.matrix.losses(self._logits(seen), labels_of(seen), self._sure(seen))
-        off = (own - self.told(seen.losses)).abs() > 0.05 * (
-            1 + own.abs()
-        )  # wide enough for bfloat16
+        told = self.told(seen.losses)
+        off = (own - told).abs() > 0.05 * (1 + own.abs())  # wide enough for bfloat16
         if any_of(bool((off & own.isfinite() & seen.losses.isfinite()).any())):
             raise UsageError(
                 f"the output of {self._tap.place} is not the logits that the loss is taken "

@@ -10,9 +10,9 @@ $$ a = 1 - \|p\|^2, \qquad
 
 (the traces of the Fisher information of a right and of a given label), and losses times
 $\sqrt{a/b}$ have gradients of the length that right labels would give them. It is 1 where T is the
-identity, and never less, since noise tells nothing. Trusted samples of the stream are multiplied as
-well: it is the step that becomes longer, and what samples weigh against each other stays. (Adam
-takes steps of a length of its own, so this is for SGD.) Beyond the paper.
+identity, and never less, since noise makes no label tell more. Trusted samples of the stream are
+multiplied as well: it is the step that becomes longer, and what samples weigh against each other
+stays. (Adam takes steps of a length of its own, so this is for SGD.) Beyond the paper.
 """
 
 import torch
