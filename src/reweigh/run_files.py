@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reweigh.data.npz import read_npz
-from reweigh.errors import UsageError
+from reweigh.errors import DataError, UsageError
 
 CONFIG = "config.toml"
 ENVIRONMENT = "env.json"
@@ -31,6 +31,15 @@ def student_file(folder: Path, *, last: bool) -> Path:
     return folder / ("model.safetensors" if last else "best.safetensors")
 
 
-def kept_samples(folder: Path) -> dict[str, NDArray[Any]]:
-    """What the run keeps of its training samples: `ids`, `trusted` and, by its task, labels or noise."""
-    return read_npz(folder / SAMPLES)
+def kept_samples(folder: Path, *needed: str) -> dict[str, NDArray[Any]]:
+    """What the run keeps of its training samples: `ids`, `trusted` and, by its task, labels or noise.
+
+    A file that lacks what is `needed` is refused.
+    """
+    kept = read_npz(folder / SAMPLES)
+    if lacking := [name for name in needed if name not in kept]:
+        raise DataError(
+            f"{folder / SAMPLES} lacks {', '.join(lacking)}: it is damaged or of a run of another task, "
+            "so restore it or take another run."
+        )
+    return kept

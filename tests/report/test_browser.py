@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.audit.made_up import audited
 from tests.audit.made_up_pairs import audited_pairs
 from tests.report.made_up import HOSTILE, report, table
@@ -20,6 +20,8 @@ from reweigh.report.words import shown
 from reweigh.report.write import write_report
 
 CHROMIUM = shutil.which("chromium")
+PATIENCE = 30_000  # milliseconds; for what the page does of itself, on a busy machine
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def visit(
 ) -> Visit:
     scheme = "dark" if dark else "light"
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(PATIENCE)
     seen = Visit(page)
     address = write_report(made, folder).as_uri()
 
@@ -60,7 +62,7 @@ def visit(
     page.on("dialog", lambda dialog: (seen.complaints.append("dialog"), dialog.dismiss()))
     page.on("request", lambda request_: request(request_.url))
     page.goto(address)
-    page.wait_for_function("document.querySelectorAll('.chart .main-svg').length > 0")
+    page.locator(".chart .main-svg").first.wait_for(state="attached")
     return seen
 
 
@@ -273,6 +275,6 @@ def test_numbers_stand_in_cells_that_are_wide_enough(browser, tmp_path: Path) ->
     audit = replace(audited(tuple("abcdefgh")), noise_matrix=np.full((8, 8), 0.125))
     page = visit(browser, replace(made, audit=audit), tmp_path).page
     written = "#chart-noise-matrix .heatmap-label"
-    assert page.locator(written).count() == 64
+    expect(page.locator(written)).to_have_count(64)
     page.set_viewport_size({"width": 390, "height": 900})
-    page.wait_for_function(f"document.querySelectorAll('{written}').length === 0")
+    expect(page.locator(written)).to_have_count(0)

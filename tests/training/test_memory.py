@@ -16,10 +16,12 @@ student, x = ResNet(3, 10, depth=8), torch.randn(128, 3, 32, 32)
 def steps(n):
     for _ in range(n):
         student(x).sum().backward()
+def asked(n):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    steps(n)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 steps(5)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-steps(5)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+print(min(asked(5) for _ in range(3)))  # the heap may still grow once
 """
 
 
@@ -36,5 +38,5 @@ def test_steps_do_not_ask_for_the_same_pages_again() -> None:
     given, kept = faults("given"), faults("kept")
     if given < 5_000:
         pytest.skip(f"nothing to save: {given} page faults in five steps (large pages?)")
-    assert kept < given / 4  # usually a hundredth; an eighth was seen on a busy machine
+    assert kept < given / 10
     assert faults("kept", MALLOC_ARENA_MAX="4") > given / 5  # the user's own settings stand

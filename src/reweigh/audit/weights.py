@@ -31,7 +31,7 @@ def weights_of(folder: Path, config: Settings, problem: AnyProblem) -> NDArray[n
     if not isinstance(config.method, OwnConfig):
         size = len(method_for(config.method).problem(problem).train)
         return last_weights(WeightStore(folder / "weights", size), n)
-    kept = kept_samples(folder)
+    kept = kept_samples(folder, "ids", "trusted")
     found = last_weights(WeightStore(folder / "weights", len(kept["ids"])), len(kept["ids"]))
     if found is None:
         return None

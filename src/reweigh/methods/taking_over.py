@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from reweigh.errors import DataError, UsageError
-from reweigh.run_files import SAMPLES, TEACHER, kept_samples
+from reweigh.run_files import TEACHER, kept_samples
 from reweigh.teachers.base import Teacher
 
 
@@ -60,7 +60,4 @@ def _read(file: Path) -> dict[str, Tensor]:
 
 
 def _classes(run: Path) -> int:
-    kept = kept_samples(run)
-    if "class_names" not in kept:
-        raise DataError(f"cannot read the classes of {run / SAMPLES}: it names none")
-    return len(kept["class_names"])
+    return len(kept_samples(run, "class_names")["class_names"])

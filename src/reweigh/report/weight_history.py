@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh import signals
-from reweigh.errors import DataError
 from reweigh.evenly_spread import evenly_spread
 from reweigh.report.charts import Chart, Trace, epoch_axis
 from reweigh.report.colours import colour
 from reweigh.report.runs import Run
 from reweigh.report.words import plain, shown
-from reweigh.run_files import SAMPLES, kept_samples
+from reweigh.run_files import kept_samples
 from reweigh.training.weight_store import WeightStore
 
 MOST = 20_000
@@ -22,9 +21,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 def weight_history(folder: Path) -> tuple[list[int], NDArray[np.float64]]:
     """The epochs in which samples in doubt were weighed, and the quantiles (epochs, 5) of their weights."""
-    trusted = kept_samples(folder).get("trusted")  # (n,)
-    if trusted is None:
-        raise DataError(f"{folder / SAMPLES} is not what a run keeps of its samples: restore it.")
+    trusted = kept_samples(folder, "trusted")["trusted"]  # (n,)
     doubtful = np.flatnonzero(~trusted)
     some = doubtful[evenly_spread(len(doubtful), MOST)]
     store = WeightStore(folder / "weights", len(trusted))
