@@ -37,6 +37,18 @@ def test_a_dry_run_tells_what_could_not_be_run() -> None:
         compare("--dry-run", "--data", "no-such.npz", "--methods", "uniform")
 
 
+def test_all_rows_are_those_that_can_be_run_on_the_data(tmp_path: Path) -> None:
+    """Who has own data and no planted noise is not told of failures for having asked for nothing."""
+    ceilings = ["perfect-weights", "perfect-mixed", "clean-labels"]
+    done = CliRunner().invoke(app, ["compare", "--dry-run", "--json", *SMALL, *CLEAN])
+    rows = json.loads(done.stdout)["rows"]
+    assert done.exit_code == 0
+    assert [row["method"] for row in rows] == [name for name in LINEUP if name not in ceilings]
+    assert f"Without {', '.join(ceilings)}, which need true labels" in done.stderr
+    named = ["compare", "--dry-run", "--methods", "perfect-mixed,uniform", *SMALL, *CLEAN]
+    assert "perfect-mixed needs the" in " ".join(CliRunner().invoke(app, named).stdout.split())
+
+
 def test_runs_that_fail_are_told_by_the_exit_code(tmp_path: Path) -> None:
     rows = ["--methods", "uniform,clean-labels", "--seeds", "1", "--out", str(tmp_path / "table")]
     done = CliRunner().invoke(app, ["compare", *rows, *SMALL, *CLEAN])

@@ -23,7 +23,7 @@ def compare(
         str,
         typer.Option(
             help="Rows of the table, separated by commas: of the lineup, of CONFIG, or module:Class; "
-            "all: the lineup's and CONFIG's.",
+            "all: the lineup's and CONFIG's that can be run on these data.",
             rich_help_panel="What to learn",
         ),
     ] = "all",
@@ -85,6 +85,11 @@ def compare(
     if asked.unused_method:
         screen.say(
             f"[method] of {config} is not used: rows have settings of their own ([rows.NAME])."
+        )
+    if asked.left_out:
+        screen.say(
+            f"Without {', '.join(asked.left_out)}, which need true labels: they are known where noise "
+            "is planted (--noise), or by data.true_labels."
         )
     if print_config:
         screen.show_json(asked.plain()) if as_json else screen.show(asked.explained())

@@ -52,7 +52,8 @@ DataDir = Annotated[
 Noise = Annotated[
     str | None,
     typer.Option(
-        help="Planted: none, uniform:P, flip:P, matrix:FILE; mask:P:Q for pairs.",
+        help="Planted: none, uniform:P (of the labels drawn anew), flip:P (to two other classes), "
+        "matrix:FILE; mask:P:Q for pairs.",
         rich_help_panel=_WHAT,
     ),
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reweigh.config.lineup import choose
+from reweigh.config.lineup import choose, is_all
 from reweigh.config.methods import MethodConfig
 from reweigh.config.reading import check, named, read_tree
 from reweigh.config.rows import explain_rows, own_rows
@@ -26,6 +26,8 @@ class Comparison:
     """The user's own rows, whether chosen or not."""
     unused_method: bool
     """Whether a [method] was given, which no row looks at."""
+    left_out: list[str]
+    """Rows of `all` that would have to know the true labels, where nobody does."""
 
     def runs(self, seeds: int) -> list[tuple[str, Settings]]:
         """Every row with every seed."""
@@ -59,4 +61,12 @@ def read_comparison(
     source = named(path, options, assignments)
     base = check(tree, source)
     own = own_rows(tables, base.task, source)
-    return Comparison(base, choose(methods, base.task, own), own, "method" in tree)
+    rows = choose(methods, base.task, own)
+    out = _without_truth(rows, base) if is_all(methods) else []
+    kept = {name: row for name, row in rows.items() if name not in out}
+    return Comparison(base, kept, own, "method" in tree, out)
+
+
+def _without_truth(rows: Mapping[str, MethodConfig], base: Settings) -> list[str]:
+    """Those that need the true labels, where they are not known."""
+    return [name for name, row in rows.items() if row.needs_truth and not base.data.truth_known]

@@ -78,3 +78,8 @@ class DataConfig(Section):
 
     seed: int | None = Field(default=None, ge=0, lt=2**63)
     """Seeds the trusted set, the subset, the long tail and the noise; unset: the run's seed."""
+
+    @property
+    def truth_known(self) -> bool:
+        """Whether the true labels are, as those under planted noise."""
+        return self.noise != "none" or self.true_labels == "original"

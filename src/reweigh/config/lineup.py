@@ -69,8 +69,13 @@ def choose(
     """
     own = own or {}
     every = [*(TRANSLATION if task == "translation" else LINEUP), *own]
-    names = every if text.strip() == "all" else [n.strip() for n in text.split(",")]
+    names = every if is_all(text) else [n.strip() for n in text.split(",")]
     return {name: own.get(name) or _row(name, task, [*LINEUP, *own]) for name in names}
+
+
+def is_all(text: str) -> bool:
+    """Whether every row is asked for, and none by its name."""
+    return text.strip() == "all"
 
 
 def _row(name: str, task: str, known: Sequence[str]) -> MethodConfig:

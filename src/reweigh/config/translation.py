@@ -83,6 +83,11 @@ class TextConfig(Section):
     seed: int | None = Field(default=None, ge=0, lt=2**63)
     """Seeds the subset, the trusted pairs and the noise; unset: the run's seed."""
 
+    @property
+    def truth_known(self) -> bool:
+        """Whether it is known which pairs are right."""
+        return self.noise != "none"
+
 
 class TranslatorConfig(Section):
     """The Transformer that translates."""

@@ -22,6 +22,12 @@ from reweigh.reweigher import Reweigher
 from reweigh.teachers import Feature, Teacher
 from reweigh.typing import Batch, PerSampleLoss
 
+TRUTH = (
+    "needs the true labels, which are known only where the noise was planted: give data.noise, or "
+    "data.true_labels = 'original'"
+)
+"""Of a method that cannot do without them."""
+
 
 class AnySamples(Sized, Protocol):
     """Samples of any kind."""

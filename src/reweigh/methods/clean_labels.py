@@ -1,7 +1,7 @@
 """Ceiling of all methods: plain training on the true labels, where the noise was planted by us."""
 
 from reweigh.errors import UsageError
-from reweigh.methods.base import P
+from reweigh.methods.base import TRUTH, P
 from reweigh.methods.uniform import Uniform
 
 
@@ -12,8 +12,5 @@ class CleanLabels(Uniform):
         """The training set with its labels put right."""
         right = problem.put_right()
         if right is None:
-            raise UsageError(
-                "clean-labels needs the true labels, which are known only where the noise was "
-                "planted: give data.noise, or data.true_labels = 'original'"
-            )
+            raise UsageError(f"{self.config.name} {TRUTH}")
         return right

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from reweigh.errors import UsageError
-from reweigh.methods.base import Method, Setting
+from reweigh.methods.base import TRUTH, Method, Setting
 from reweigh.reweigher import Reweigher
 from reweigh.seen import Seen
 from reweigh.teachers import Teacher
@@ -30,8 +30,5 @@ class PerfectWeights(Method):
     def reweigher(self, setting: Setting) -> Reweigher:
         """The weights of someone who knows."""
         if setting.right is None:
-            raise UsageError(
-                "perfect-weights needs the true labels, which are known only where the noise was "
-                "planted: give data.noise, or data.true_labels = 'original'"
-            )
+            raise UsageError(f"{self.config.name} {TRUTH}")
         return setting.reweigher(_Oracle(setting.right))

@@ -24,6 +24,7 @@ class TrustedMixedConfig(OneMethod):
 class PerfectWeightsConfig(OneMethod):
     """Ceiling of any reweighting: 1 for a right label, 0 for a wrong one. Needs planted noise."""
 
+    needs_truth = True
     name: Literal["perfect-weights"] = "perfect-weights"
     """Ceiling of any reweighting: 1 for a right label, 0 for a wrong one."""
 
@@ -32,6 +33,7 @@ class PerfectMixedConfig(OneMethod):
     """Ceiling of any reweighting with the trusted samples mixed in. Needs planted noise."""
 
     on_trusted = True
+    needs_truth = True
     name: Literal["perfect-mixed"] = "perfect-mixed"
     """Ceiling of any reweighting that trains on the trusted samples, too: repeated until they are 10 %."""
 
@@ -39,5 +41,6 @@ class PerfectMixedConfig(OneMethod):
 class CleanLabelsConfig(OneMethod):
     """Ceiling of all: plain training on the true labels. Needs planted noise."""
 
+    needs_truth = True
     name: Literal["clean-labels"] = "clean-labels"
     """Ceiling of all: plain training on the true labels."""

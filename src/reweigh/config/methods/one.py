@@ -23,6 +23,8 @@ class OneMethod(Section):
 
     on_trusted: ClassVar[bool] = False
     """Whether it has the trusted samples in its training stream, whatever its settings."""
+    needs_truth: ClassVar[bool] = False
+    """Whether it has to know the true labels, as only planted noise leaves them known."""
     not_for_pairs: ClassVar[str] = ""
     """Why it makes no sense of sentence pairs, where it makes none."""
     budget: ClassVar[str] = ""
