@@ -32,7 +32,7 @@ def test_a_lead_is_told_from_chance(tmp_path: Path) -> None:
 
 def test_one_seed_is_no_proof(tmp_path: Path) -> None:
     words = said(answered(tmp_path, "deep", 0, 20), answered(tmp_path, "uniform", 0, 60))
-    assert "ahead of plain training, of one seed, and training again may differ." in words
+    assert "ahead of plain training. This is one seed: training again may differ. " in words
 
 
 def test_who_is_behind_is_told_so(tmp_path: Path) -> None:

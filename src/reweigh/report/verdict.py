@@ -25,7 +25,8 @@ def verdict(report: Report) -> str:
     leads = {who: lead(found[0], other) for who, other in zip(rows, found[1:], strict=True)}
     words = ", and ".join(_told(one, who) for who, one in leads.items())
     size = counted(found[0].shape[1], "test sample")
-    return unbroken(f"On the {size} it is {words}. {HOW}")
+    once = " This is one seed: training again may differ." if any(map(_unsure, leads.values())) else ""
+    return unbroken(f"On the {size} it is {words}.{once} {HOW}")
 
 
 def _rivals(report: Report) -> dict[str, str]:
@@ -53,7 +54,10 @@ def _wrong(groups: Sequence[Sequence[Run]]) -> list[Wrong] | None:
 
 def _told(one: Lead, who: str) -> str:
     way = "ahead of" if one.points >= 0 else "behind"
-    sure = "which may be chance"
-    if one.beyond_chance:
-        sure = "of one seed, and training again may differ" if one.one_seed else "more than chance"
-    return f"{abs(one.points):.1f} ± {one.within:.1f} points {way} {who}, {sure}"
+    sure = ", more than chance" if one.beyond_chance else ", which may be chance"
+    return f"{abs(one.points):.1f} ± {one.within:.1f} points {way} {who}{'' if _unsure(one) else sure}"
+
+
+def _unsure(one: Lead) -> bool:
+    """More than the test set's size explains, but perhaps not more than training again would."""
+    return one.beyond_chance and one.one_seed
