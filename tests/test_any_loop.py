@@ -3,7 +3,7 @@
 import gc
 import random
 import weakref
-from collections import namedtuple
+from collections import UserDict, namedtuple
 from copy import deepcopy
 
 import numpy as np
@@ -361,6 +361,10 @@ def test_parts_in_another_order_and_students_without_parameters() -> None:
         reweigh.Reweigher(optimizer, student)
     with pytest.raises(UsageError, match="no parameters"):
         reweigh.Reweigher(nn.Tanh(), optimizer)
+    with pytest.raises(
+        UsageError, match="holds no parameter of the student, which would never move"
+    ):
+        reweigh.Reweigher(net(), optimizer)
 
 
 def test_a_teachers_optimizer_that_holds_something_else() -> None:
@@ -376,12 +380,66 @@ def test_ids_that_do_not_fit() -> None:
             held().step(X, Y, ids=ids)
 
 
+def test_a_teacher_is_told_how_far_training_is_with_trusted_batches_too() -> None:
+    class Listening(reweigh.LossMarginTeacher):
+        def __init__(self) -> None:
+            super().__init__()
+            self.shares: list[float] = []
+
+        def notice_trusted(self, seen: reweigh.Seen) -> None:
+            super().notice_trusted(seen)
+            self.shares.append(seen.progress.share)
+
+    loop = held(teacher=Listening(), every=2, total_steps=8)
+    for _ in range(4):
+        loop.step(X, Y)
+    assert loop.teacher.shares == [0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("saved", "own", "differs"),
+    [
+        ({"trajectory": "reversal"}, {"trajectory": "snapshots"}, "trajectory='reversal'"),
+        ({"deeper": True}, {}, "deeper=True"),
+        ({"clip_norm": 0.5}, {}, "clip_norm=0.5"),
+    ],
+)
+def test_steps_recorded_otherwise_are_refused_before_anything_is_loaded(
+    saved: dict, own: dict, differs: str
+) -> None:
+    def made(options: dict) -> reweigh.Reweigher:
+        student = net()
+        momentum = torch.optim.SGD(student.parameters(), 0.1, momentum=0.9)
+        return held(student, optimizer=momentum, every=None, **options)
+
+    before, loop = made(saved), made(own)
+    before.step(X, Y)
+    first = {k: v.clone() for k, v in loop.teacher.state_dict().items()}
+    with pytest.raises(CheckpointError, match=f"was made with {differs} \\(here"):
+        loop.load_state_dict(before.state_dict())
+    assert all(torch.equal(v, first[k]) for k, v in loop.teacher.state_dict().items())
+
+
+def test_mappings_inside_a_batch_are_saved_as_dicts(tmp_path) -> None:
+    def losses(student: nn.Module, batch) -> Tensor:
+        return F.cross_entropy(student(batch[0]["x"]), batch[1], reduction="none")
+
+    options = {"per_sample_loss": losses, "labels": lambda b: b[1], "every": None}
+    batch = (UserDict(x=X), Y)
+    before, after = held(trusted=batch, **options), held(trusted=batch, **options)
+    before.step(batch)
+    torch.save(before.state_dict(), tmp_path / "state.pt")
+    after.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    assert after.engine is not None
+    assert len(after.engine.steps) == 1
+
+
 def test_states_that_are_none_of_ours() -> None:
     with pytest.raises(CheckpointError, match="no 'clock'"):
         held().load_state_dict({})
     student, loop = net(), held()
     plain = reweigh.Reweigher(student, torch.optim.SGD(student.parameters(), 0.1))
-    with pytest.raises(CheckpointError, match="needs teacher"):
+    with pytest.raises(CheckpointError, match="needs built, teacher"):
         loop.load_state_dict(
             {**plain.state_dict(), "clock": held().clock.state_dict() | {"steps": 77}}
         )

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+import reweigh
 from reweigh.errors import UsageError
 from reweigh.trusted import TrustedBatches
 
@@ -35,6 +36,21 @@ def test_a_peek_uses_nothing_up():
     batches = TrustedBatches(DataLoader(TensorDataset(X, Y), batch_size=2))
     assert int(batches.peek(0)[1][0]) == 0
     assert [int(batches.take(k)[1][0]) for k in range(3)] == [0, 2, 4]
+
+
+@pytest.mark.parametrize("strange", [5, object()])
+def test_what_gives_no_batches_is_refused(strange):
+    with pytest.raises(UsageError, match=r"trusted= is a (int|object): give a DataLoader"):
+        TrustedBatches(strange)
+
+
+def test_arrays_of_numpy_are_refused_as_those_of_the_loop_are():
+    student = torch.nn.Linear(1, 2)
+    teacher, optimizer = reweigh.LossMarginTeacher(), torch.optim.SGD(student.parameters(), 0.1)
+    arrays = X.float().numpy(), Y.numpy()
+    held = reweigh.Reweigher(student, optimizer, teacher, trusted=arrays)
+    with pytest.raises(UsageError, match=r"in the trusted batch: .*tensor"):
+        held.step(torch.ones(2, 1), torch.tensor([0, 1]))
 
 
 @pytest.mark.parametrize("empty", [[], iter([])], ids=["list", "iterator"])

@@ -24,6 +24,12 @@ def check_parts(student: object, optimizer: object, teacher: object) -> None:
         )
     if not any(True for _ in student.parameters()):
         raise UsageError("the student has no parameters: there is nothing to train")
+    held = {p for group in optimizer.param_groups for p in group["params"]}
+    if held.isdisjoint(student.parameters()):
+        raise UsageError(
+            "the optimizer holds no parameter of the student, which would never move: build it with "
+            "student.parameters()"
+        )
 
 
 def check_gradients_on() -> None:

@@ -5,6 +5,7 @@ loss of a trusted batch; *before* every K-th step with `lookahead`. A teacher th
 and learns nothing sees a trusted batch as often.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.batch import moved_to
+from reweigh.batch import moved_to, refuse_empty
 from reweigh.clock import Clock
 from reweigh.errors import CheckpointError, UsageError
-from reweigh.guards import check_meta_gradient
+from reweigh.guards import check_meta_gradient, in_trusted_batch
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
 from reweigh.metagrad.repeatable import (
@@ -56,6 +57,7 @@ class Lessons:
         *,
         trusted: Trusted,
         trusted_loss: PerSampleLoss,
+        shown_loss: PerSampleLoss,
         every: int | None,
         deeper: bool,
         lookahead: bool,
@@ -63,7 +65,7 @@ class Lessons:
     ) -> None:
         self.student, self.teacher, self.clock = student, teacher, clock
         self.every, self.deeper, self.lookahead = every, deeper, lookahead
-        self._trusted_loss = trusted_loss
+        self._shown_loss, self._same_loss = shown_loss, shown_loss is trusted_loss
         self.engine = engine
         self.optimizer: Optimizer | None = None
         self._device = next(student.module.parameters()).device
@@ -132,7 +134,7 @@ class Lessons:
         trusted = self._next_trusted() if batch is None else moved_to(batch, self._device)
         self._move(teacher, engine.meta_gradient(trusted, keep=False))
         engine.steps = []
-        self._taught(engine, teacher)
+        self._taught(engine, teacher, trusted)
 
     def meta_gradient(self, batch: Batch) -> Params:
         """∂M/∂ω through the recorded steps, by name; changes nothing."""
@@ -151,15 +153,13 @@ class Lessons:
             teacher.look_ahead(
                 Lookahead(engine, batch, trusted, progress, ids, lambda d: self._move(teacher, d))
             )
-            self._taught(engine, teacher)
+            self._taught(engine, teacher, trusted)
 
     def follow_trusted(self) -> None:
         """Every K steps a teacher that learns nothing, but keeps statistics, sees a trusted batch."""
         teacher, due = self.teacher, self.clock.since_update >= (self.every or 1)
         if self.engine is None and teacher is not None and listens(teacher) and due:
-            trusted, progress = self._next_trusted(), self.clock.progress()
-            seen = self.student.peek(trusted, progress, loss=self._trusted_loss)
-            show_trusted(teacher, seen)
+            show_trusted(teacher, self._look_at(self._next_trusted()))
             self.clock.taught()
 
     def state_dict(self) -> dict[str, Any]:
@@ -171,12 +171,14 @@ class Lessons:
             state["teacher_optimizer"] = self.optimizer.state_dict()
         if self.engine is not None:
             state["window"] = pack(self.engine.steps)
-            state["trajectory"] = self.engine.trajectory  # "auto" chose by the memory that was free
+            state["built"] = self.engine.built()
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of lessons built alike."""
         self._refuse_other(set(state) - {"clock"})
+        if self.engine is not None:
+            self.engine.refuse_other(state["built"])
         if self.teacher is not None:
             _refuse_other_teacher(self.teacher, state["teacher"])
             self.teacher.load_state_dict(state["teacher"])
@@ -184,8 +186,8 @@ class Lessons:
             self.optimizer.load_state_dict(state["teacher_optimizer"])
         if self.engine is not None:
             self.engine.steps = unpack(moved_to(state["window"], self._device))
-            if self.engine.trajectory == "auto":
-                self.engine.trajectory = state["trajectory"]
+            if self.engine.trajectory == "auto":  # it had chosen by the memory that was free
+                self.engine.trajectory = state["built"]["trajectory"]
         self.clock.load_state_dict(state["clock"])
 
     def _refuse_other(self, found: set[str]) -> None:
@@ -193,7 +195,7 @@ class Lessons:
             "teacher": self.teacher,
             "teacher_optimizer": self.optimizer,
             "window": self.engine,
-            "trajectory": self.engine,
+            "built": self.engine,
         }
         needed = {name for name, part in parts.items() if part is not None}
         if found != needed:
@@ -211,10 +213,17 @@ class Lessons:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def _taught(self, engine: Engine, teacher: Teacher) -> None:
+    def _taught(self, engine: Engine, teacher: Teacher, trusted: Batch) -> None:
+        """Show the teacher what the student saw of the trusted batch, its losses as in training."""
         if engine.seen_trusted is not None and listens(teacher):
-            show_trusted(teacher, engine.seen_trusted)
+            seen = engine.seen_trusted if self._same_loss else self._look_at(trusted)
+            show_trusted(teacher, replace(seen, progress=self.clock.progress()))
         self.clock.taught()
+
+    def _look_at(self, trusted: Batch) -> Seen:
+        with in_trusted_batch():
+            refuse_empty(trusted)
+            return self.student.peek(trusted, self.clock.progress(), loss=self._shown_loss)
 
     def _next_trusted(self) -> Batch:
         return moved_to(self._trusted.take(self.clock.updates), self._device)
@@ -223,7 +232,8 @@ class Lessons:
         if self.engine is None or self.teacher is None:
             raise UsageError("there is no teacher that learns: give teacher= and trusted=")
         if self.engine.steps:  # loaded from a checkpoint, before any step
-            self.prepare(self.engine.steps[0].passes[0].batch, None)
+            first = self.engine.steps[0].passes[0]
+            self.prepare(first.batch, first.seen.ids)
         return self.engine, self.teacher
 
 

@@ -126,7 +126,8 @@ class Reweigher:
             )  # fmt: skip
         self.lessons = Lessons(
             self.student, teacher, self.clock, self.engine, trusted=trusted, trusted_loss=measure,
-            every=every, deeper=self.deeper, lookahead=lookahead, optimizer=teacher_optimizer,
+            shown_loss=per_sample_loss, every=every, deeper=self.deeper, lookahead=lookahead,
+            optimizer=teacher_optimizer,
         )  # fmt: skip
         normalise = teacher.normalise if teacher is not None else "count"
         self._open = StepUnderWay(

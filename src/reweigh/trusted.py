@@ -31,6 +31,11 @@ class TrustedBatches:
             raise UsageError(
                 "trusted= is a Dataset, which gives samples, not batches: wrap it in a DataLoader"
             )
+        if not (callable(trusted) or isinstance(trusted, Iterable) or is_dataclass(trusted)):
+            raise UsageError(
+                f"trusted= is a {type(trusted).__name__}: give a DataLoader, a batch, or a function from "
+                "update number to batch"
+            )
         self._source = trusted
         self._running: Iterator[Batch] | None = None
         self._peeked: Batch | None = None

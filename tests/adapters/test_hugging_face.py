@@ -11,7 +11,11 @@ from torch import Tensor, nn
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 pytest.importorskip("accelerate", reason="accelerate is not installed")
 
-from reweigh.adapters.hugging_face import ReweighingTrainer, logits  # noqa: E402
+from reweigh.adapters.hugging_face import (  # noqa: E402
+    ReweighingTrainer,
+    classification_loss,
+    logits,
+)
 from reweigh.errors import CheckpointError, UnsupportedError  # noqa: E402
 
 
@@ -97,3 +101,15 @@ def test_the_default_teacher_takes_its_logits_from_here(tmp_path: Path) -> None:
 def test_clipping_an_accumulated_step_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="max_grad_norm=0"):
         made(tmp_path, gradient_accumulation_steps=2, max_grad_norm=1.0)[1].train()
+
+
+def test_smoothing_that_would_be_left_out_is_refused(tmp_path: Path) -> None:
+    _, trainer = made(tmp_path, label_smoothing_factor=0.1)
+    with pytest.raises(UnsupportedError, match="label_smoothing_factor and compute_loss_func make"):
+        trainer.train()
+
+
+def test_labels_may_be_whole_numbers_of_any_type() -> None:
+    batch = {"x": toy.X, "labels": toy.Y.int()}
+    losses = classification_loss(Model(), batch)
+    assert torch.equal(losses, classification_loss(Model(), batch | {"labels": toy.Y}))

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.made_up_result import put_result
 
 from reweigh.comparing.reading_tables import read_tables
 from reweigh.config import RunConfig, to_toml
-from reweigh.errors import UsageError
+from reweigh.errors import CheckpointError, UsageError
 
 
 def put(folder: Path, name: str, status: str = "done", seed: int = 0, **settings: object) -> None:
@@ -20,10 +21,8 @@ def put(folder: Path, name: str, status: str = "done", seed: int = 0, **settings
     (home / "config.toml").write_text(to_toml(config))
     reason = "DivergedError: the loss is nan" if status == "failed" else ""
     (home / "status.json").write_text(json.dumps({"status": status, "reason": reason}))
-    result = {"seed": seed, "train_seconds": 2.0, "noise_auroc": None, "method": "x"}
-    errors = {"test_error_last": 0.1, "test_error_best_by_trusted": 0.2}
     if status == "done":
-        (home / "result.json").write_text(json.dumps(result | errors))
+        put_result(home, seed=seed)
 
 
 def deep(**settings: object) -> dict[str, object]:
@@ -150,4 +149,16 @@ def test_a_folder_without_finished_runs_is_refused(tmp_path: Path) -> None:
         read_tables(tmp_path)
     put(tmp_path, "uniform_s0_a", "failed")
     with pytest.raises(UsageError, match="holds no finished run"):
+        read_tables(tmp_path)
+
+
+def test_a_result_that_lost_figures_is_told(tmp_path: Path) -> None:
+    put(tmp_path, "uniform_s0_a", method={"name": "uniform"})
+    file = tmp_path / "uniform_s0_a" / "result.json"
+    kept = json.loads(file.read_text())
+    del kept["test_error_last"]
+    file.write_text(json.dumps(kept))
+    with pytest.raises(
+        CheckpointError, match=r"result\.json lacks test_error_last; was it changed"
+    ):
         read_tables(tmp_path)

@@ -233,6 +233,30 @@ def partly_used() -> dict[str, Tensor]:
     return {"theta": flat(net.parameters()), "unused": torch.tensor(unused)}
 
 
+def partly_used_ahead() -> dict[str, Tensor]:
+    """The same students under a teacher that looks ahead."""
+    torch.manual_seed(0)
+    net = nn.ModuleDict({n: nn.Linear(5, CLASSES) for n in ("all", "some", "none")}).double()
+
+    def losses(inside: Any, given: Any) -> Tensor:
+        x, y, ids = given
+        late = ids == N - 1
+        more = late[:, None] * inside["some"](x) if late.any() else 0
+        return F.cross_entropy(inside["all"](x) + more, y, reduction="none")
+
+    def trusted(update: int) -> Any:
+        return *batch(1000 + update), own_part_of(torch.arange(N))
+
+    held = reweigh.Reweigher(
+        net, sgd(net), curve(net), trusted=trusted, per_sample_loss=losses, labels=lambda b: b[1],
+        every=1, lookahead=True,
+    )  # fmt: skip
+    for number in range(3):
+        held.step((*batch(number), own_part_of(torch.arange(N))))
+    assert held.teacher is not None
+    return {"theta": flat(net.parameters()), "omega": flat(held.teacher.parameters())}
+
+
 def in_turns() -> dict[str, Tensor]:
     """Accumulated passes of which each goes through a layer of its own."""
     torch.manual_seed(0)
@@ -357,6 +381,7 @@ SAME: dict[str, Callable[[], Any]] = {
     "weights": weights_of_the_whole,
     "differing start": differing_start,
     "partly used": partly_used,
+    "partly used, look-ahead": partly_used_ahead,
     "in turns": in_turns,
     "not finite": not_finite,
     "hook on one": hooked,

@@ -36,3 +36,25 @@ def test_sharded_students_are_refused():
     net = FSDPModule(2, 2)
     with pytest.raises(UnsupportedError, match="no second backward"):
         reweigh.Reweigher(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+
+def test_a_layer_keeps_its_hooks_and_all_its_names():
+    norm, calls = nn.BatchNorm1d(3), []
+    norm.register_forward_hook(lambda *_: calls.append(1))
+    net = nn.ModuleDict({"a": norm, "b": norm})
+    synced = sync_batch_norm(net)
+    assert synced["a"] is synced["b"]
+    assert isinstance(synced["b"], SynchronisedBatchNorm)
+    synced["b"](torch.randn(4, 3))
+    assert calls == [1]
+
+
+def test_a_layer_with_something_of_its_own_is_refused():
+    class Activated(nn.BatchNorm1d):
+        def forward(self, input):
+            return super().forward(input).relu()
+
+    net = nn.Sequential(nn.BatchNorm1d(3), Activated(3))
+    with pytest.raises(UnsupportedError, match="Activated is a batch normalisation with something"):
+        sync_batch_norm(net)
+    assert type(net[0]) is nn.BatchNorm1d  # nothing half done

@@ -13,6 +13,7 @@ from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import reweigh
+from reweigh.batch import cross_entropy
 from reweigh.metagrad.lookahead import Lookahead
 
 KINDS = ["smooth", "conv+bn", "lstm", "attention", "shared+frozen+unused"]
@@ -103,6 +104,24 @@ def test_slopes_at_zero_are_minus_the_rate_times_the_dot_of_gradients(name: str)
         expected = slopes_by_force(name, state, step, rate=0.2)
         assert expected.abs().max() > 1e-9
         torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-13)
+
+
+def test_an_optimizer_that_goes_uphill_is_looked_ahead_of_uphill() -> None:
+    """Maximising −ℓ is minimising ℓ."""
+
+    def slopes(sign: int) -> Tensor:
+        student, data = student_of("smooth"), data_for("smooth", 1)
+        teacher, found = awake(reweigh.LossCurveTeacher(7), student), []
+        teacher.look_ahead = lambda ahead: found.append(ahead.slopes_at_zero())
+        reweigh.Reweigher(
+            student, torch.optim.SGD(student.parameters(), lr=0.2, maximize=sign < 0), teacher,
+            trusted=data.trusted, every=1, lookahead=True, trusted_loss=cross_entropy,
+            per_sample_loss=lambda s, b: sign * cross_entropy(s, b),
+        ).step(*data.batches[0])  # fmt: skip
+        return found[0]
+
+    assert slopes(1).abs().max() > 1e-6
+    torch.testing.assert_close(slopes(-1), slopes(1), rtol=1e-10, atol=1e-13)
 
 
 @sdpa_kernel(SDPBackend.MATH)

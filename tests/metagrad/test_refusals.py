@@ -52,6 +52,21 @@ def test_a_loss_that_reaches_parameters_past_the_student(trajectory):
         held(student, per_sample_loss=decayed, trajectory=trajectory).step(*DATA.batches[0])
 
 
+def test_a_student_that_writes_into_its_parameters_when_it_answers():
+    class Renormed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(5, 4, max_norm=0.1)
+            self.fc = nn.Linear(4, CLASSES)
+
+        def forward(self, x):
+            return self.fc(self.embed(x))
+
+    student, x, y = Renormed(), torch.arange(4), torch.zeros(4, dtype=torch.int64)
+    with pytest.raises(UnsupportedError, match=r"writes into its parameter 'embed.weight'"):
+        held(student, trusted=(x, y)).step(x, y)
+
+
 class Remembering(reweigh.Teacher):
     """Weighs by a running mean of losses that moves with every batch."""
 

@@ -3,12 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pytest
 from tests.report.made_up import answered, report, run
 
+from reweigh.errors import DataError
 from reweigh.report.contents import Report
 from reweigh.report.runs import Run
 from reweigh.report.verdict import verdict
 from reweigh.report.write import render
+from reweigh.training.answers import Answers
 
 
 def reported(*runs: Run) -> Report:
@@ -46,3 +50,11 @@ def test_nothing_is_said_without_answers_to_the_same_samples(tmp_path: Path) -> 
     assert said(main, run("uniform")) == ""  # kept by nobody
     assert said(main, answered(tmp_path, "uniform", 0, 60, first=7)) == ""
     assert said(run("deep"), run("uniform")) == ""
+
+
+def test_answers_that_lost_a_part_are_told(tmp_path: Path) -> None:
+    np.savez(tmp_path / "test.npz", ids=np.arange(3))
+    with pytest.raises(
+        DataError, match="does not hold ids, labels, last, best_by_trusted and nothing"
+    ):
+        Answers.of(tmp_path)

@@ -54,13 +54,15 @@ def test_the_margin_again_in_plain_loops() -> None:
         assert float(found[k]) == pytest.approx(kappa[y] - rival, abs=1e-6)
 
 
-def test_it_is_0_until_every_class_was_seen() -> None:
+def test_it_is_0_for_classes_that_were_not_seen_and_with_fewer_than_two() -> None:
     one = teacher()
     batch = seen(CORNERS, [0, 1, 2])
     assert one.margin(batch).tolist() == [0, 0, 0]
-    one.notice_trusted(seen(CORNERS[:2], [0, 1]))
+    one.notice_trusted(seen(CORNERS[:1], [0]))
     assert one.margin(batch).tolist() == [0, 0, 0]
     torch.testing.assert_close(one(batch), one(batch)[:1].expand(3))  # all weigh alike
+    one.notice_trusted(seen(CORNERS[1:2], [1]))
+    assert one.margin(batch).tolist() == [2, 2, 0]
     one.notice_trusted(seen(CORNERS[2:], [2]))
     assert one.margin(batch).tolist() == pytest.approx([1.5] * 3, abs=1e-6)
 

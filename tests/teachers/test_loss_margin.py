@@ -63,3 +63,41 @@ def test_it_tells_wrong_targets_of_a_regression() -> None:
     weights = reweigher.peek(x[50:], y[50:])
     assert weights[~wrong[50:]].mean() > 3 * weights[wrong[50:]].mean()
     assert float(student.bias.detach().abs()) < 0.5  # a plain student is drawn towards 1.6
+
+
+@pytest.mark.parametrize("deeper", [False, True])
+def test_before_trusted_losses_are_known_it_weighs_alike_and_harms_nothing(deeper: bool) -> None:
+    """With deeper interaction the student's gradient goes through the statistics, then unknown."""
+    student = nn.Linear(4, 3)
+    x, y = torch.randn(8, 4), torch.arange(8) % 3
+    held = reweigh.Reweigher(
+        student, torch.optim.SGD(student.parameters(), lr=0.1), reweigh.LossMarginTeacher(),
+        trusted=(x, y), every=3, deeper=deeper,
+    )  # fmt: skip
+    first = held.step(x, y)
+    assert first.weights.tolist() == pytest.approx([1 / 8] * 8)
+    for _ in range(4):
+        held.step(x, y)
+    assert all(bool(p.isfinite().all()) for p in student.parameters())
+
+
+def test_losses_are_compared_with_trusted_ones_of_the_same_measure() -> None:
+    """Whatever `trusted_loss` measures, and in whatever unit."""
+    x, y = torch.randn(12, 4), torch.arange(12) % 3
+
+    def told(**options) -> list[float]:
+        torch.manual_seed(0)
+        student = nn.Linear(4, 3)
+        teacher = reweigh.LossMarginTeacher()
+        held = reweigh.Reweigher(
+            student, torch.optim.SGD(student.parameters(), lr=0.1), teacher, trusted=(x, y), every=2,
+            **options,
+        )  # fmt: skip
+        for _ in range(2):
+            held.step(x, y)
+        return teacher.trusted.tolist()
+
+    def squared(student: nn.Module, batch) -> torch.Tensor:
+        return 1e6 * (1 - student(batch[0]).softmax(1).gather(1, batch[1][:, None])[:, 0]).square()
+
+    assert told(trusted_loss=squared) == pytest.approx(told(), rel=1e-5)

@@ -28,6 +28,14 @@ def states(seed: int) -> torch.Tensor:
     return torch.randn(len(LABELS), 4, generator=draw, dtype=torch.float64)
 
 
+def test_a_class_without_trusted_samples_silences_no_other() -> None:
+    one, some = teacher(), torch.tensor([0, 1, 0, 1, 1, 0, 0, 1])
+    one.notice_trusted(seen(states(0), some))
+    m = one.margin(seen(states(1)))
+    assert (m[LABELS == 2] == 0).all()
+    assert float(m[LABELS < 2].abs().min()) > 1e-3
+
+
 def test_weights_are_the_formula() -> None:
     one = teacher()
     one.notice_trusted(seen(states(0)))

@@ -78,3 +78,18 @@ def test_a_matrix_alone_stays_finite_where_nothing_is_wrong():
     one.joint.copy_(torch.tensor([[0.5, 0.0], [0.02, 0.0]]))
     one.refresh()
     torch.testing.assert_close(one.table, torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
+
+
+def test_a_class_that_no_trusted_sample_is_of_is_left_alone() -> None:
+    one = matrix()
+    one.joint.copy_(T / 3)
+    one.notice_trusted(torch.tensor([0, 1] * 29))
+    one.refresh()
+    assert torch.allclose(one.table, T, atol=1e-12)  # too few to say so
+    one.notice_trusted(torch.tensor([0, 1]))
+    one.refresh()
+    expected = [[0.7, 0.3, 0], [0, 1, 0], [0, 0, 1]]
+    assert torch.allclose(one.table, torch.tensor(expected, dtype=torch.float64), atol=1e-12)
+    one.notice_trusted(torch.tensor([2]))
+    one.refresh()
+    assert torch.allclose(one.table, T, atol=1e-12)

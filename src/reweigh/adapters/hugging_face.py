@@ -24,6 +24,7 @@ from transformers.trainer_utils import (  # pyright: ignore[reportMissingImports
     get_last_checkpoint,
 )
 
+from reweigh.batch import as_numbers
 from reweigh.errors import CheckpointError, UnsupportedError
 from reweigh.replacing import replacing
 from reweigh.reweigher import Reweigher
@@ -42,7 +43,7 @@ def logits(student: nn.Module, batch: Batch) -> Tensor:
 
 def classification_loss(student: nn.Module, batch: Batch) -> Losses:
     """Cross-entropy of each sample, (n,)."""
-    return F.cross_entropy(logits(student, batch), batch["labels"], reduction="none")
+    return F.cross_entropy(logits(student, batch), as_numbers(batch["labels"]), reduction="none")
 
 
 class ReweighingTrainer(Trainer):  # pyright: ignore[reportUntypedBaseClass]
@@ -140,6 +141,12 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _refuse(trainer: ReweighingTrainer) -> None:
     args = trainer.args
+    smoothed = args.label_smoothing_factor or getattr(trainer, "compute_loss_func", None)
+    if smoothed and trainer.reweighing["per_sample_loss"] is classification_loss:
+        raise UnsupportedError(
+            "label_smoothing_factor and compute_loss_func make one number of a batch, and weights need "
+            "a loss for each sample: give reweighing={'per_sample_loss': f} that does the same"
+        )
     if args.world_size > 1 or args.n_gpu > 1:
         raise UnsupportedError(
             "the Trainer wraps models of several processes or GPUs, whose second backward is wrong: use "

@@ -18,8 +18,7 @@ from reweigh.audit.weights import weight_or_nan, weights_of
 from reweigh.config import RunConfig
 from reweigh.data.first_few import first_few
 from reweigh.data.samples import Problem, Samples
-from reweigh.training.result import RESULT
-from reweigh.training.run_folder import read_record
+from reweigh.training.kept_result import kept_result
 
 UNEVEN = 10
 """Classes that are this much more frequent than others, by what the trusted samples say. Our choice."""
@@ -143,7 +142,7 @@ def audit_run(folder: Path) -> Audit:
 
 def of_the_run(folder: Path) -> Iterator[str]:
     """What casts doubt on the student that judges: it hardly learned, or does not know the classes."""
-    result = read_record(folder / RESULT)
+    result = kept_result(folder)
     yield from result.get("cautions", ())
     wrong = result.get("trusted_error_last", 0.0)
     if wrong > MUCH_WRONG:

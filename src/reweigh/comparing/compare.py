@@ -30,8 +30,9 @@ from reweigh.errors import (
 )
 from reweigh.own_code import forget_code, named_in
 from reweigh.replacing import make_folder
+from reweigh.run_files import ENVIRONMENT, is_run
+from reweigh.training.kept_result import kept_result
 from reweigh.training.progress import Progress, SilentProgress
-from reweigh.training.result import RESULT
 from reweigh.training.run import resume, train
 from reweigh.training.run_folder import RunFolder, is_done, read_record
 from reweigh.training.tasks import forget_problems
@@ -62,7 +63,7 @@ def compare(
             f"--jobs {jobs} is for this machine; a cluster does as many runs at a time as it has room "
             "for: leave it out."
         )
-    if (folder / "config.toml").is_file():
+    if is_run(folder):
         raise UsageError(f"{folder} is a run's own folder; give --out another one for the table.")
     make_folder(folder, "choose another --out")
     homes = [_home(folder, name, config) for name, config in runs]
@@ -106,7 +107,7 @@ def _tell(
     name: str, config: Settings, folder: Path, progress: Progress, why: ReweighError | None
 ) -> None:
     if why is None:
-        found = read_record(_home(folder, name, config) / RESULT)
+        found = kept_result(_home(folder, name, config))
         bleu, error = found.get("bleu_last"), found.get("test_error_last")
         shown = f"test error {error:.2%}" if bleu is None else f"BLEU {bleu:.2f}"
         progress.note(f"{name}, seed {config.seed}: {shown}")
@@ -225,7 +226,7 @@ def _begin_or_go_on(config: Settings, home: Path, progress: Progress) -> None:
     """
     if any(home.glob("checkpoints/step_*")):
         try:
-            resume(home, progress, threads=read_record(home / "env.json").get("threads"))
+            resume(home, progress, threads=read_record(home / ENVIRONMENT).get("threads"))
             return
         except NoCheckpointError as error:
             progress.note(f"{home.name} starts again: {error}")

@@ -16,6 +16,7 @@ from reweigh.config.lineup import LINEUP, PRETRAINED
 from reweigh.config.writing import defining, row_in
 from reweigh.errors import UsageError
 from reweigh.run_files import CONFIG, STATUS, is_run
+from reweigh.training.kept_result import kept_result
 from reweigh.training.result import RESULT
 from reweigh.training.run_folder import is_done, read_record
 
@@ -74,7 +75,7 @@ def why_missing(home: Path) -> str | None:
 
 def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
     """What a finished run came to, with the settings of its method."""
-    return read_record(home / RESULT) | {"method": name, "settings": dict(settings)}
+    return kept_result(home) | {"method": name, "settings": dict(settings)}
 
 
 def _read(home: Path) -> _Run:

@@ -10,8 +10,7 @@ from pathlib import Path
 from reweigh.config import Settings
 from reweigh.errors import UsageError
 from reweigh.own_code import code_of, named_in
-from reweigh.training.result import RESULT
-from reweigh.training.run_folder import read_record
+from reweigh.training.kept_result import kept_result
 from reweigh.training.same_data import learned_from_other
 from reweigh.training.tasks import forget_problems, prepared
 
@@ -24,7 +23,7 @@ def refuse_changed(finished: Iterable[tuple[Settings, Path]]) -> None:
             raise _changed(
                 home, f"trained on data that {config.data.name} no longer gives", "the data"
             )
-        code = read_record(home / RESULT).get("code")
+        code = kept_result(home).get("code")
         if code and code != code_of(config):
             own = " or ".join(named_in(config))
             raise _changed(home, f"made with another version of {own}", "that version")

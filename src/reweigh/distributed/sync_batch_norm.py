@@ -10,6 +10,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from reweigh.distributed.group import together, total
+from reweigh.errors import UnsupportedError
+
+_STOCK = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 class SynchronisedBatchNorm(_BatchNorm):
@@ -27,7 +30,7 @@ class SynchronisedBatchNorm(_BatchNorm):
         self._check_input_dim(input)
         x = input.to(torch.promote_types(input.dtype, torch.float32))
         others = [0, *range(2, x.ndim)]
-        m = total(x.new_tensor(x.numel() // x.shape[1]))
+        m = total(torch.full((), x.numel() // x.shape[1], dtype=x.dtype, device=x.device))
         mean = total(x.sum(others)) / m  # (c,)
         centred = x - _channels(mean, x)
         variance = total(centred.square().sum(others)) / m  # (c,)
@@ -51,16 +54,20 @@ class SynchronisedBatchNorm(_BatchNorm):
 
 
 def sync_batch_norm(module: nn.Module) -> nn.Module:
-    """The same student, its batch normalisations taken over all processes; parameters are shared."""
-    if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d):
-        synced = SynchronisedBatchNorm(
-            module.num_features, module.eps, module.momentum, module.affine,
-            module.track_running_stats,
-        )  # fmt: skip
-        synced._parameters, synced._buffers = module._parameters, module._buffers
-        return synced.train(module.training)
-    for name, child in module.named_children():
-        setattr(module, name, sync_batch_norm(child))
+    """The same student, its batch normalisations taken over all processes from now on.
+
+    A layer stays what it is but for its class: parameters, hooks and all its names.
+    """
+    layers = [layer for layer in module.modules() if isinstance(layer, _STOCK)]
+    for layer in layers:
+        if type(layer) not in _STOCK:
+            raise UnsupportedError(
+                f"{type(layer).__name__} is a batch normalisation with something of its own, which "
+                "would be lost: build the student with torch's, or normalise over fewer samples "
+                "(GroupNorm)"
+            )
+    for layer in layers:
+        setattr(layer, "__class__", SynchronisedBatchNorm)  # noqa: B010 (what types do not allow)
     return module
 
 

@@ -4,14 +4,16 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from reweigh.batch import refuse_empty
 from reweigh.distributed.buckets import arriving
 from reweigh.distributed.group import any_of, total
-from reweigh.errors import UnsupportedError, UsageError
+from reweigh.errors import CheckpointError, UnsupportedError, UsageError
 from reweigh.guards import check_trusted, in_trusted_batch
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
@@ -107,6 +109,26 @@ class Engine:
         self.trajectory, self.derivatives.kernels = "snapshots", Kernels()
         return preflight(self.derivatives, one, self.theta(), second=False)
 
+    def built(self) -> dict[str, Any]:
+        """What recorded steps depend on beside themselves, for checkpoints."""
+        clip = self.recursion.clip
+        return {
+            "trajectory": self.trajectory,
+            "deeper": self.derivatives.deeper,
+            "clip_norm": None if clip is None else clip.max_norm,
+        }
+
+    def refuse_other(self, saved: dict[str, Any]) -> None:
+        """Steps recorded by an engine built otherwise cannot be gone back over."""
+        own = self.built()
+        if self.trajectory == "auto" or "reversal" not in (own["trajectory"], saved["trajectory"]):
+            own["trajectory"] = saved["trajectory"]  # any of them goes on from snapshots
+        differ = [f"{k}={saved[k]!r} (here {own[k]!r})" for k in own if own[k] != saved[k]]
+        if differ:
+            raise CheckpointError(
+                f"the saved state was made with {', '.join(differ)}: build the reweigher as it was"
+            )
+
     def begin(self) -> Moment:
         """A step is about to be taken that will be gone back over; the moment of its pass."""
         watched = self.recorder.watch_gradient  # a replay needs θ
@@ -182,10 +204,12 @@ class Engine:
         return {name: p.detach() for p, name in self.recorder.names.items()}
 
     def rates(self) -> dict[str, float]:
-        """η of each parameter right now."""
-        groups = self.optimizer.param_groups
-        names = self.recorder.names
-        return {names[p]: float(g["lr"]) for g in groups for p in g["params"] if p in names}
+        """η of each parameter right now; negative where the optimizer goes uphill."""
+        names, found = self.recorder.names, {}
+        for group in self.optimizer.param_groups:
+            rate = float(group["lr"]) * (-1 if group.get("maximize") else 1)
+            found |= {names[p]: rate for p in group["params"] if p in names}
+        return found
 
     @torch.enable_grad()
     def trusted_gradient(self, batch: Batch, theta: Params) -> Params:
@@ -200,6 +224,7 @@ class Engine:
             moment.again(self.student.module),
             self.student.at(leaves, moment.fresh_buffers()),
         ):
+            refuse_empty(batch)
             seen = self.student.look(batch, Progress(), loss=self.trusted_loss)
             check_trusted(seen.losses)
             count = total(torch.full((), float(len(seen.losses)), device=seen.losses.device))

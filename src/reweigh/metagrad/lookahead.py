@@ -82,10 +82,10 @@ class Lookahead:
     def _moved(self, theta: Params, gradient: Params) -> Params:
         """θ̂."""
         rates = self.engine.rates()
-        whole = summed({name: g.detach() for name, g in gradient.items()})
-        return {
-            name: t - rates[name] * whole[name] if name in whole else t for name, t in theta.items()
-        }
+        zero = torch.zeros_like  # other processes may use a parameter that this one does not
+        own = {k: gradient[k].detach() if k in gradient else zero(t) for k, t in theta.items()}
+        whole = summed(own)
+        return {name: t - rates[name] * whole[name] for name, t in theta.items()}
 
     def _scaled(self, d_theta: Params) -> Params:
         """−η ∂M/∂θ̂, each parameter with its group's present rate."""

@@ -16,8 +16,15 @@ from reweigh.student import Student
 
 def check_repeatable(student: Student, one: Pass) -> None:
     """Do a pass again in its moment, and refuse a student that answers otherwise."""
-    before = _drawn()
+    before, versions = _drawn(), _versions(student)
     again = student.peek(one.batch, one.seen.progress, one.seen.ids, one.moment).losses
+    written = [name for name, version in _versions(student).items() if version != versions[name]]
+    if any_of(bool(written)):
+        raise UnsupportedError(
+            f"the student writes into its parameter {written[0] if written else ''!r} when it answers "
+            "(nn.Embedding(max_norm=…), a clamp in forward), so that trusted samples would change it and "
+            "its steps could not be gone back over: do that between steps instead"
+        )
     if any_of(_drawn() != before):
         raise UnsupportedError(
             "the student draws random numbers from Python or numpy, which could not be drawn again "
@@ -72,6 +79,11 @@ def _differ(first: Tensor, again: Tensor, allowed: float = 0.02) -> bool:
     """By more than kernels that add in any order do; what is not finite is told of elsewhere."""
     off = (again - first).abs() > allowed * (first.abs() + first.abs().mean())
     return bool((off & torch.isfinite(first)).any())
+
+
+def _versions(student: Student) -> dict[str, int]:
+    """How often each parameter has been written to."""
+    return {name: p._version for name, p in student.module.named_parameters()}
 
 
 def _drawn() -> tuple[object, ...]:

@@ -68,7 +68,7 @@ def _pack_pass(one: Pass) -> dict[str, Any]:
     seen["states"] = dict(one.seen.states)
     progress = vars(one.seen.progress)
     return {
-        "batch": dict(one.batch) if isinstance(one.batch, Mapping) else one.batch,
+        "batch": _plain(one.batch),
         "weights": one.weights,
         "kept": one.kept,
         "moment": moment,
@@ -88,6 +88,13 @@ def _unpack_pass(packed: dict[str, Any]) -> Pass:
     )
     seen = Seen(**packed["seen"], progress=Progress(**packed["progress"]))
     return Pass(packed["batch"], moment, seen, packed["weights"], kept=packed["kept"])
+
+
+def _plain(batch: Batch) -> Batch:
+    """With dicts in place of other mappings, at any depth."""
+    if isinstance(batch, Mapping):
+        return {key: _plain(part) for key, part in batch.items()}
+    return type(batch)(map(_plain, batch)) if type(batch) in (tuple, list) else batch
 
 
 def _is_plain(batch: Batch) -> bool:

@@ -13,8 +13,8 @@ from reweigh.comparing.table_notes import ON_TRUSTED
 from reweigh.comparing.written_tables import latex, markdown
 from reweigh.paper.cell import PAPER, Cell, Recipe, Scale
 from reweigh.paper.plan import Named, Place, runs_of
-from reweigh.training.result import RESULT
-from reweigh.training.run_folder import is_done, read_record
+from reweigh.training.kept_result import kept_result
+from reweigh.training.run_folder import is_done
 
 Found = dict[str, Any]
 WORDS = ("setting", "row", "")
@@ -200,7 +200,7 @@ def _finished(cell: Cell, seed: int, place: Place) -> list[Found]:
 
 def _read(place: Place, run: Named) -> Found | None:
     home = place.home(*run)
-    return read_record(home / RESULT) if is_done(home) else None
+    return kept_result(home) if is_done(home) else None
 
 
 def _seconds(cell: Cell, seeds: int, place: Place) -> dict[int, float]:

@@ -11,7 +11,8 @@ from reweigh.config.differences import told_apart
 from reweigh.config.writing import defining, experiment, row_in
 from reweigh.errors import UsageError
 from reweigh.report.runs import Run
-from reweigh.training.result import RESULT
+from reweigh.run_files import ENVIRONMENT, STATUS
+from reweigh.training.kept_result import kept_result
 from reweigh.training.run import refuse_unfinished
 from reweigh.training.run_folder import read_metrics, read_record
 
@@ -106,16 +107,16 @@ def _refuse_mixed(runs: Sequence[Run]) -> None:
 
 
 def _read(home: Path, given: Path) -> Run:
-    result = read_record(home / RESULT)
+    result = kept_result(home)
     return Run(
         folder=home,
         row=_row(home, result),
         result=result,
         metrics=read_metrics(home),
-        environment=read_record(home / "env.json"),
+        environment=read_record(home / ENVIRONMENT),
         settings=(home / "config.toml").read_text(encoding="utf-8"),
         command=(home / "command.txt").read_text(encoding="utf-8").strip(),
-        ended=str(read_record(home / "status.json").get("time", "")),
+        ended=str(read_record(home / STATUS).get("time", "")),
         given=given,
     )
 

@@ -25,7 +25,9 @@ def verdict(report: Report) -> str:
     leads = {who: lead(found[0], other) for who, other in zip(rows, found[1:], strict=True)}
     words = ", and ".join(_told(one, who) for who, one in leads.items())
     size = counted(found[0].shape[1], "test sample")
-    once = " This is one seed: training again may differ." if any(map(_unsure, leads.values())) else ""
+    once = (
+        " This is one seed: training again may differ." if any(map(_unsure, leads.values())) else ""
+    )
     return unbroken(f"On the {size} it is {words}.{once} {HOW}")
 
 
@@ -55,7 +57,9 @@ def _wrong(groups: Sequence[Sequence[Run]]) -> list[Wrong] | None:
 def _told(one: Lead, who: str) -> str:
     way = "ahead of" if one.points >= 0 else "behind"
     sure = ", more than chance" if one.beyond_chance else ", which may be chance"
-    return f"{abs(one.points):.1f} ± {one.within:.1f} points {way} {who}{'' if _unsure(one) else sure}"
+    return (
+        f"{abs(one.points):.1f} ± {one.within:.1f} points {way} {who}{'' if _unsure(one) else sure}"
+    )
 
 
 def _unsure(one: Lead) -> bool:

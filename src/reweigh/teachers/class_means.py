@@ -34,10 +34,14 @@ class ClassMeans(nn.Module):
         self.known.lerp_(torch.ones_like(self.known), rate)
 
     def margin(self, state: Tensor, labels: Tensor) -> Tensor:
-        """κ_y − max_{j≠y} κ_j, (n,), in [−2, 2]; 0 until every class has been seen."""
-        centre = self.means.mean(0)  # (d,)
+        """κ_y − max_{j≠y} κ_j, (n,), in [−2, 2], among the classes seen; 0 for samples of others.
+
+        With fewer than two there is nothing to compare with, and all have 0.
+        """
+        met = self.known > 0  # (C,)
+        centre = self.means.sum(0) / met.sum().clamp_min(1)  # (d,); what was not met is 0
         state = state.to(self.means.dtype) - centre  # (n, d)
         kappa = F.normalize(state, dim=1) @ F.normalize(self.means - centre, dim=1).T  # (n, C)
         y = labels[:, None]  # (n, 1)
-        others = kappa.scatter(1, y, -1.0).amax(1)
-        return (kappa.gather(1, y).squeeze(1) - others) * (self.known > 0).all()
+        others = kappa.where(met, -1.0).scatter(1, y, -1.0).amax(1)
+        return (kappa.gather(1, y).squeeze(1) - others) * (met[labels] & (met.sum() > 1))

@@ -53,7 +53,16 @@ def follow(known: Tensor, values: Tensor, decay: float) -> None:
 
 def margin(trusted: Tensor, losses: Losses, far: float) -> Tensor:
     """(ℓ̄ − ℓ)/s within ±`far`, (n,), in whatever unit losses are; 0 until trusted ones were seen."""
-    mean, variance = trusted
-    least = (_LEAST * mean).square() + torch.finfo(mean.dtype).tiny
-    m = (mean - losses.to(mean.dtype)) / (variance + least).sqrt()
-    return m.nan_to_num(0.0).clamp(-far, far)
+    least = (_LEAST * trusted[0]).square() + torch.finfo(trusted.dtype).tiny
+    return -standardised(trusted, losses, least).clamp(-far, far)
+
+
+def standardised(known: Tensor, values: Tensor, least: Tensor | float) -> Tensor:
+    """(x − mean)/√(variance + least) of values (n, …) by `known` (2, …); 0 where nothing is known.
+
+    Not by nan_to_num at the end, behind which the gradient would be NaN.
+    """
+    blank = known.isnan().any(0)
+    mean, variance = known.where(~blank, 0.0)
+    deviation = torch.where(blank, 1.0, variance + least).sqrt()
+    return torch.where(blank, 0.0, (values.to(known.dtype) - mean) / deviation)

@@ -15,6 +15,9 @@ its place. Without them (`alone`) a rare class that overlaps a common one would 
 the other's noise, and the student, never asked for it again, would agree. Two things stand against
 it: T starts from wrong labels that come in the shares of the given ones, not all alike, and the own
 label of a class is never rarer than another one.
+
+Nobody speaks for a class of which no sample is trusted, and it would be explained away in the same
+manner. Its labels are taken to be right, and those of others not to be meant for it.
 """
 
 import torch
@@ -27,6 +30,8 @@ from reweigh.errors import UsageError
 
 PER_CLASS = 640
 """How many samples per class the running mean of posteriors remembers. Our choice."""
+ENOUGH = 20
+"""Trusted samples per class after which one that was not among them is taken to have none. Our choice."""
 
 
 class NoiseMatrix(nn.Module):
@@ -43,9 +48,11 @@ class NoiseMatrix(nn.Module):
         self.table: Tensor
         self.joint: Tensor
         self.begun: Tensor
+        self.trusted: Tensor
         self.register_buffer("begun", torch.zeros((), dtype=torch.bool))
         self.register_buffer("table", first)  # (C, C): T[y, ỹ]
         self.register_buffer("joint", first / num_classes)  # (C, C): running mean of q by ỹ
+        self.register_buffer("trusted", torch.zeros(num_classes))  # (C,): samples seen
 
     def losses(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Tensor:
         """−log Σ_y T_yỹ p_y, (n,); plain cross-entropy where a label is `sure` (n,)."""
@@ -91,9 +98,19 @@ class NoiseMatrix(nn.Module):
         self.joint.lerp_(fresh / n.clamp_min(1.0), rate * (n > 0))
 
     @torch.no_grad()
+    def notice_trusted(self, right: Tensor) -> None:
+        """Count the classes of trusted samples (n,)."""
+        self.trusted.add_(F.one_hot(right, len(self.trusted)).sum(0))
+
+    def unspoken(self) -> Tensor:
+        """Classes without any trusted sample, (C,) bool, once enough have been seen to say so."""
+        return (self.trusted == 0) & (self.trusted.sum() >= ENOUGH * len(self.trusted))
+
+    @torch.no_grad()
     def refresh(self) -> None:
         """Let `table` follow what was noticed: T_yỹ = mean q_y 1[ỹ] / mean q_y."""
         table = self.joint / self.joint.sum(1, keepdim=True).clamp_min(1e-12)
+        table = _left_alone(table, self.unspoken())
         self.table.copy_(_led(table) if self.alone else table)
 
     @torch.no_grad()
@@ -109,6 +126,14 @@ class NoiseMatrix(nn.Module):
         self.joint.copy_(torch.where(self.begun, self.joint, shares[:, None] * first))
         self.table.copy_(torch.where(self.begun, self.table, first))
         self.begun.fill_(True)
+
+
+def _left_alone(table: Tensor, some: Tensor) -> Tensor:
+    """T with `some` classes (C,) neither taken for others nor others for them."""
+    eye = torch.eye(len(table), dtype=table.dtype, device=table.device)
+    among = table.masked_fill(some | some[:, None], 0.0)
+    among = among / among.sum(1, keepdim=True).clamp_min(1e-12)
+    return torch.where(some.any(), torch.where(some[:, None], eye, among), table)
 
 
 def _led(table: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from reweigh.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import Feature, all_taps
-from reweigh.teachers.loss_margin import follow, margin
+from reweigh.teachers.loss_margin import follow, margin, standardised
 from reweigh.typing import Weights
 
 _FAR = 3.0  # deviations beyond which a loss is as odd as any
@@ -73,8 +73,7 @@ class PairTeacher(Teacher):
 
     def standardised(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """I (n, d) and E (n, e), with squared lengths of about 1; 0 until trusted pairs were seen."""
-        mean, variance = self.usual
-        both = ((self._both(seen) - mean) / (variance + 1e-6).sqrt()).nan_to_num(0.0)
+        both = standardised(self.usual, self._both(seen), 1e-6)
         I, E = both.split([self.state.size, self.label.size], 1)  # noqa: E741 (the paper's)
         return I / self.state.size**0.5, E / self.label.size**0.5
 

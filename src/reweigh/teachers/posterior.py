@@ -11,6 +11,7 @@ sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that rea
 moves the student less than a right label would; `step_length` makes up for it. Beyond the paper.
 """
 
+import logging
 from collections.abc import Callable
 
 import torch
@@ -22,8 +23,11 @@ from reweigh.errors import UsageError
 from reweigh.seen import Seen, Tap
 from reweigh.teachers.correcting import CorrectingTeacher
 from reweigh.teachers.features import labels_of
+from reweigh.teachers.noise_matrix import ENOUGH
 from reweigh.teachers.step_length import StepLength
 from reweigh.typing import Batch, Losses, Weights
+
+log = logging.getLogger("reweigh")
 
 
 class PosteriorTeacher(CorrectingTeacher):
@@ -52,6 +56,7 @@ class PosteriorTeacher(CorrectingTeacher):
         self._tap = Tap(layer, "output")
         self.taps = (self._tap,)
         self._compared = False
+        self._trusted_seen = 0
 
     def corrected(self, student: nn.Module, batch: Batch) -> Losses:
         """−√(a/b) log Σ_y T_yỹ p_y, (n,), for steps as long as under right labels."""
@@ -71,6 +76,9 @@ class PosteriorTeacher(CorrectingTeacher):
 
     def notice_trusted(self, seen: Seen) -> None:
         """Between two stretches that are differentiated through, matrix and length may move."""
+        if seen.labels is not None:  # a measure of one's own may need none
+            self.matrix.notice_trusted(labels_of(seen, len(self.bias)))
+            self._tell_of_unspoken(len(seen.losses))
         self.matrix.refresh()
         self.length.refresh()
 
@@ -82,7 +90,14 @@ class PosteriorTeacher(CorrectingTeacher):
 
     def forward(self, seen: Seen) -> Weights:
         """σ(c·(2q − 1) + b_ỹ), (n,)."""
-        return (self.scale * (2 * self.quality(seen) - 1) + self.bias[labels_of(seen)]).sigmoid()
+        return (self.scale * (2 * self.quality(seen) - 1) + self._b()[labels_of(seen)]).sigmoid()
+
+    def _b(self) -> Tensor:
+        """b, (C,); the others' mean for classes that no trusted sample speaks for: nothing learned
+        from trusted samples is about them."""
+        unspoken = self.matrix.unspoken()
+        others = self.bias.detach() * ~unspoken
+        return torch.where(unspoken, others.sum() / (~unspoken).sum().clamp_min(1), self.bias)
 
     def _compare(self, seen: Seen) -> None:
         """Once: are what the layer gives and what the student is asked for the same logits?"""
@@ -95,6 +110,18 @@ class PosteriorTeacher(CorrectingTeacher):
                 "from: name the student's last layer, or give logits= that returns its output"
             )
         self._compared = True
+
+    def _tell_of_unspoken(self, more: int) -> None:
+        """Once, when enough trusted samples were seen: which classes have none?"""
+        before, self._trusted_seen = self._trusted_seen, self._trusted_seen + more
+        if not before < ENOUGH * len(self.bias) <= self._trusted_seen:
+            return
+        if none := self.matrix.unspoken().nonzero().flatten().tolist():
+            log.warning(
+                "no trusted sample is of class %s: its labels are taken to be right; add trusted samples "
+                "of every class",
+                ", ".join(map(str, none[:10])),
+            )
 
     def _logits(self, seen: Seen) -> Tensor:
         return seen.states[self._tap.key].to(self.scale.dtype)  # (n, C)

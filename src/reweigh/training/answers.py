@@ -3,13 +3,14 @@
 Two errors on the same test samples are told apart better by the samples than by their shares.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.readers.arrays import read_npz
+from reweigh.errors import DataError
 from reweigh.replacing import replacing
 
 FILE = "test.npz"
@@ -38,4 +39,12 @@ class Answers:
     @classmethod
     def of(cls, folder: Path) -> "Answers | None":
         """Of a finished run; None where nobody kept them."""
-        return cls(**read_npz(folder / FILE)) if (folder / FILE).is_file() else None
+        if not (folder / FILE).is_file():
+            return None
+        kept, names = read_npz(folder / FILE), [field.name for field in fields(cls)]
+        if kept.keys() != set(names):
+            raise DataError(
+                f"{folder / FILE} does not hold {', '.join(names)} and nothing else: restore it, or "
+                "take it away."
+            )
+        return cls(**kept)

@@ -22,13 +22,14 @@ from reweigh.training.checkpoint import packed
 from reweigh.training.environment import choose_device
 from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
+from reweigh.training.kept_result import kept_result
 from reweigh.training.loop import EpochReport, Loop
 from reweigh.training.memory import keep_freed_memory
 from reweigh.training.noise_found import noise_auroc
 from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
-from reweigh.training.run_folder import RunFolder, read_record, read_status
+from reweigh.training.run_folder import RunFolder, read_status
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.short_runs import of_length
 from reweigh.training.start import starting_point
@@ -232,7 +233,7 @@ def _result(
 
 def read_result(config: Settings, folder: Path) -> RunResult:
     """What the finished run in `folder` came to."""
-    return kind_of(config).Result(**read_record(folder / RESULT), folder=str(folder))
+    return kind_of(config).Result(**kept_result(folder), folder=str(folder))
 
 
 def set_up_torch(config: Settings) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 from reweigh.config import Settings
 from reweigh.errors import DataError
 from reweigh.methods import AnyProblem
-from reweigh.training.result import RESULT
-from reweigh.training.run_folder import read_record
+from reweigh.training.kept_result import kept_result
 from reweigh.training.tasks.base import fingerprint
 
 
@@ -30,4 +29,4 @@ def refuse_other(home: Path, config: Settings, problem: AnyProblem) -> None:
 
 def _kept(home: Path) -> str:
     """The fingerprint of the data that a finished run learned from; empty where nobody took it."""
-    return str(read_record(home / RESULT).get("fingerprint", ""))
+    return str(kept_result(home).get("fingerprint", ""))
