@@ -113,6 +113,13 @@ def find_trusted(batch: Batch) -> Tensor | None:
     return told if says else None
 
 
+def check_num_classes(n: int) -> int:
+    """The number itself, of a teacher that tells classes apart."""
+    if n < 2:
+        raise UsageError(f"num_classes must be at least 2, not {n}")
+    return n
+
+
 def check_classes(labels: Tensor, num_classes: int | None = None) -> Tensor:
     """Refuse labels that are not class numbers. Their range is looked at where that is free."""
     if labels.is_floating_point() or labels.ndim != 1:

@@ -25,7 +25,7 @@ from reweigh.metagrad.repeatable import (
     check_teacher_repeats,
 )
 from reweigh.metagrad.steps import Pass
-from reweigh.metagrad.window import pack, unpack
+from reweigh.metagrad.window import built, pack, refuse_other, unpack
 from reweigh.moment import Moment, rng_unmoved
 from reweigh.seen import Seen
 from reweigh.student import Student
@@ -171,14 +171,14 @@ class Lessons:
             state["teacher_optimizer"] = self.optimizer.state_dict()
         if self.engine is not None:
             state["window"] = pack(self.engine.steps)
-            state["built"] = self.engine.built()
+            state["built"] = built(self.engine)
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of lessons built alike."""
         self._refuse_other(set(state) - {"clock"})
         if self.engine is not None:
-            self.engine.refuse_other(state["built"])
+            refuse_other(self.engine, state["built"])
         if self.teacher is not None:
             _refuse_other_teacher(self.teacher, state["teacher"])
             self.teacher.load_state_dict(state["teacher"])

@@ -143,6 +143,8 @@ def test_a_teacher_needs_features_and_classes():
         reweigh.MLPTeacher([])
     with pytest.raises(UsageError, match="num_classes must be at least 2, not 1"):
         reweigh.InteractionTeacher(STUDENT, layer="fc", num_classes=1)
+    with pytest.raises(UsageError, match="num_classes must be at least 2, not 1"):
+        reweigh.MarginTeacher(STUDENT, layer="fc", num_classes=1)
 
 
 def test_normalisation():

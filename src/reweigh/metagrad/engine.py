@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,11 +12,12 @@ from torch.optim import Optimizer
 from reweigh.batch import refuse_empty
 from reweigh.distributed.buckets import arriving
 from reweigh.distributed.group import any_of, total
-from reweigh.errors import CheckpointError, UnsupportedError, UsageError
+from reweigh.errors import UnsupportedError, UsageError
 from reweigh.guards import check_trusted, in_trusted_batch
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
 from reweigh.metagrad.half import answers_in_float16, at_largest, loss_scale, times
+from reweigh.metagrad.kept_pass import KeptPass
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.memory import choose_trajectory
@@ -109,26 +109,6 @@ class Engine:
         self.trajectory, self.derivatives.kernels = "snapshots", Kernels()
         return preflight(self.derivatives, one, self.theta(), second=False)
 
-    def built(self) -> dict[str, Any]:
-        """What recorded steps depend on beside themselves, for checkpoints."""
-        clip = self.recursion.clip
-        return {
-            "trajectory": self.trajectory,
-            "deeper": self.derivatives.deeper,
-            "clip_norm": None if clip is None else clip.max_norm,
-        }
-
-    def refuse_other(self, saved: dict[str, Any]) -> None:
-        """Steps recorded by an engine built otherwise cannot be gone back over."""
-        own = self.built()
-        if self.trajectory == "auto" or "reversal" not in (own["trajectory"], saved["trajectory"]):
-            own["trajectory"] = saved["trajectory"]  # any of them goes on from snapshots
-        differ = [f"{k}={saved[k]!r} (here {own[k]!r})" for k in own if own[k] != saved[k]]
-        if differ:
-            raise CheckpointError(
-                f"the saved state was made with {', '.join(differ)}: build the reweigher as it was"
-            )
-
     def begin(self) -> Moment:
         """A step is about to be taken that will be gone back over; the moment of its pass."""
         watched = self.recorder.watch_gradient  # a replay needs θ
@@ -140,11 +120,11 @@ class Engine:
         return Moment.now(self.student.module)
 
     @contextmanager
-    def keeping(self, moment: Moment) -> Iterator["KeptPass"]:
+    def keeping(self, moment: Moment) -> Iterator[KeptPass]:
         """A pass inside keeps its graph: it runs on a copy of θ that the optimizer does not move."""
         wanted = Wanted()
         with self.recorder.on_leaves(moment, self.derivatives.kernels, wanted) as leaves:
-            yield KeptPass(self, leaves, wanted)
+            yield KeptPass(self.derivatives, self.recorder, leaves, wanted)
 
     def watch_outside(self) -> None:
         """The loop goes backward by itself: its gradient is compared with a replay now and then."""
@@ -264,18 +244,3 @@ def _moved_on(then: Tensor | None, now: Tensor | None) -> bool:
     if then is None or now is None or then.shape != now.shape:
         return False
     return bool(((now - then).abs() > 1e-6 * then.abs()).any())
-
-
-class KeptPass:
-    """A pass under way whose graph is to be kept."""
-
-    def __init__(self, engine: Engine, leaves: Params, wanted: Wanted) -> None:
-        self.engine, self.leaves, self.wanted = engine, leaves, wanted
-
-    def backward(self, one: Pass, seen: Seen) -> None:
-        """Go backward so that the graph stays, and give the student its gradient."""
-        derivatives = self.engine.derivatives
-        levers = derivatives.levers(one.weights)
-        one.graph = derivatives.graph(seen, self.leaves, levers, self.wanted, one.moment)
-        one.kept = True
-        self.engine.recorder.give(one.graph.gradient)

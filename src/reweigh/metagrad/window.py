@@ -7,18 +7,44 @@ Graphs are not saved: what they hold is recomputed from the snapshot, which give
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from reweigh.errors import CheckpointError
 from reweigh.metagrad.rules import Share
 from reweigh.metagrad.steps import Pass, Step
 from reweigh.moment import Moment
 from reweigh.seen import Progress, Seen
 from reweigh.typing import Batch
 
+if TYPE_CHECKING:
+    from reweigh.metagrad.engine import Engine
+
 log = logging.getLogger("reweigh")
+
+
+def built(engine: "Engine") -> dict[str, Any]:
+    """What recorded steps depend on beside themselves."""
+    clip = engine.recursion.clip
+    return {
+        "trajectory": engine.trajectory,
+        "deeper": engine.derivatives.deeper,
+        "clip_norm": None if clip is None else clip.max_norm,
+    }
+
+
+def refuse_other(engine: "Engine", saved: dict[str, Any]) -> None:
+    """Steps that were recorded by an engine built otherwise cannot be gone back over."""
+    own = built(engine)
+    if engine.trajectory == "auto" or "reversal" not in (engine.trajectory, saved["trajectory"]):
+        own["trajectory"] = saved["trajectory"]  # any of them goes on from snapshots
+    differ = [f"{k}={saved[k]!r} (here {own[k]!r})" for k in own if own[k] != saved[k]]
+    if differ:
+        raise CheckpointError(
+            f"the saved state was made with {', '.join(differ)}: build the reweigher as it was"
+        )
 
 
 def pack(steps: list[Step]) -> list[dict[str, Any]] | None:

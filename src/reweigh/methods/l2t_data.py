@@ -95,7 +95,7 @@ class Filter(Teacher):
             if self.learning:
                 log_probability(f, self.kept).mean().backward()
         right, kept = self._right(seen), self.kept.sum()
-        self.counts += torch.stack([kept.new_tensor(len(self.kept)), right, kept])
+        self.counts += torch.stack([torch.ones_like(self.kept).sum(), right, kept])
 
     def forward(self, seen: Seen) -> Weights:
         """1 for kept, 0 for dropped samples, (n,)."""

@@ -62,14 +62,14 @@ class LossShaper(Teacher):
         """The student's loss, (); of several processes, this one's part of it."""
         alpha = 1.0 if seen.progress.share < self.pretrain else self.plain_share
         own = alpha * seen.losses + (1 - alpha) * self.shaped(seen)  # (n,)
-        return own.sum() / total(own.new_tensor(float(len(own))))
+        return own.sum() / total(torch.ones_like(own.detach()).sum())
 
     def shaped(self, seen: Seen) -> Tensor:
         """ℓ of each sample, (n,), in (−1, 0)."""
         y = labels_of(seen)
         logits = seen.states[self.taps[0].key].to(seen.losses.dtype)  # (n, C)
         right = (logits.argmax(1) == y).to(logits.dtype).sum()
-        a = total(right) / total(right.new_tensor(float(len(y))))
+        a = total(right) / total(torch.ones_like(y, dtype=right.dtype).sum())
         W = self.still + self._h(seen.progress.share, a) * self.moving
         scores = logits.log_softmax(1) @ W + self.bias  # (n, C)
         return -scores.gather(1, y[:, None]).squeeze(1).sigmoid()

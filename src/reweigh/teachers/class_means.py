@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.batch import check_num_classes
+
 
 class ClassMeans(nn.Module):
     """Running means of internal states, class by class; `decay` is how long they remember."""
@@ -18,7 +20,7 @@ class ClassMeans(nn.Module):
         self.decay = decay
         self.means: Tensor
         self.known: Tensor
-        self.register_buffer("means", torch.zeros(num_classes, size))  # (C, d)
+        self.register_buffer("means", torch.zeros(check_num_classes(num_classes), size))  # (C, d)
         self.register_buffer("known", torch.zeros(num_classes))  # (C,) weight of what was seen
 
     @torch.no_grad()

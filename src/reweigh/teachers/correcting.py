@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from reweigh.batch import LABEL_NAMES, as_numbers, check_classes, find_labels, find_trusted, outputs
+from reweigh.batch import (
+    LABEL_NAMES,
+    as_numbers,
+    check_classes,
+    check_num_classes,
+    find_labels,
+    find_trusted,
+    outputs,
+)
 from reweigh.errors import UsageError
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
@@ -30,9 +38,7 @@ class CorrectingTeacher(Teacher):
         trusted_in_stream: bool = False,
     ) -> None:
         super().__init__()
-        if num_classes < 2:
-            raise UsageError(f"num_classes must be at least 2, not {num_classes}")
-        self.matrix = NoiseMatrix(num_classes, alone=not trusted_in_stream)
+        self.matrix = NoiseMatrix(check_num_classes(num_classes), alone=not trusted_in_stream)
         self.logits, self.trusted_in_stream = logits, trusted_in_stream
         self._labels: FindLabels = find_labels
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from reweigh.errors import UsageError
+from reweigh.batch import check_num_classes
 from reweigh.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import (
@@ -40,8 +40,7 @@ class InteractionTeacher(Teacher):
         extra: Sequence[Feature] = (),
     ) -> None:
         super().__init__()
-        if num_classes < 2:
-            raise UsageError(f"num_classes must be at least 2, not {num_classes}")
+        check_num_classes(num_classes)
         self.features = (InternalState(student, layer), *extra)
         self.taps = all_taps(self.features)
         size = total_size(self.features)

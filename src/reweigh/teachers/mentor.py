@@ -21,14 +21,14 @@ class Mentor(nn.Module):
     (an embedding of 2). Its weights are drawn as torch draws them, not as TensorFlow does.
     """
 
-    def __init__(self, hidden: int = 20) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.cells = nn.ModuleList(nn.LSTMCell(2, 1) for _ in range(2))
         self.label = nn.Embedding(2, 2)
         self.epoch = nn.Embedding(EPOCHS, 5)
         self.epoch.weight.requires_grad_(False)
-        self.hidden = nn.Linear(2 + 2 + 5, hidden)
-        self.out = nn.Linear(hidden, 1)
+        self.hidden = nn.Linear(2 + 2 + 5, 20)
+        self.out = nn.Linear(20, 1)
 
     def forward(self, losses: Tensor, excesses: Tensor, epochs: Tensor) -> Tensor:
         """Logits of the weights, (n,)."""
@@ -39,9 +39,7 @@ class Mentor(nn.Module):
         return self.out(self.hidden(features).tanh()).squeeze(1)
 
 
-def educate(
-    mentor: Mentor, lesson: Callable[[], Lesson], *, steps: int, lr: float, max_norm: float = 5.0
-) -> None:
+def educate(mentor: Mentor, lesson: Callable[[], Lesson], *, steps: int, lr: float) -> None:
     """Teach the mentor to give the weights of `steps` lessons.
 
     Adam, the rate falling by 0.9 in thirty stairs, the gradient clipped at 5: the published
@@ -56,7 +54,7 @@ def educate(
         logits = mentor(losses, excesses, epochs)
         optimizer.zero_grad(set_to_none=True)
         F.binary_cross_entropy_with_logits(logits, targets).backward()
-        nn.utils.clip_grad_norm_(learned, max_norm)
+        nn.utils.clip_grad_norm_(learned, 5.0)
         optimizer.step()
         stairs.step()
     optimizer.zero_grad(set_to_none=True)

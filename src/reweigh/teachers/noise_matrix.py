@@ -30,6 +30,8 @@ from reweigh.errors import UsageError
 
 PER_CLASS = 640
 """How many samples per class the running mean of posteriors remembers. Our choice."""
+START = 0.5
+"""The first share of labels taken to be right beside chance. Our choice."""
 ENOUGH = 20
 """Trusted samples per class after which one that was not among them is taken to have none. Our choice."""
 
@@ -37,14 +39,13 @@ ENOUGH = 20
 class NoiseMatrix(nn.Module):
     """T, and what follows from it for a batch of logits (n, C) and given labels (n,).
 
-    `start` is the first share of labels taken to be right beside chance. `table` stands still until
-    `refresh`, so that steps that are differentiated through see one matrix.
+    `table` stands still until `refresh`, so that steps that are differentiated through see one matrix.
     """
 
-    def __init__(self, num_classes: int, *, start: float = 0.5, alone: bool = False) -> None:
+    def __init__(self, num_classes: int, *, alone: bool = False) -> None:
         super().__init__()
-        first = start * torch.eye(num_classes) + (1 - start) / num_classes
-        self.start, self.alone, self._checked = start, alone, False
+        first = START * torch.eye(num_classes) + (1 - START) / num_classes
+        self.alone, self._checked = alone, False
         self.table: Tensor
         self.joint: Tensor
         self.begun: Tensor
@@ -115,14 +116,14 @@ class NoiseMatrix(nn.Module):
 
     @torch.no_grad()
     def begin(self, given: Tensor) -> None:
-        """On the first batch, if alone: T_yỹ = start·[y = ỹ] + (1 − start)·π_ỹ, π the labels' shares."""
+        """On the first batch, if alone: T_yỹ = s·[y = ỹ] + (1 − s)·π_ỹ, s = START, π the labels' shares."""
         if not self.alone:
             return
         refuse_strange(given, len(self.table))
         ones = torch.ones_like(given, dtype=self.joint.dtype)
         counts = total(torch.zeros_like(self.joint[0]).index_add_(0, given, ones)) + 1  # (C,)
         shares = counts / counts.sum()
-        first = self.start * torch.eye(len(shares)).to(shares) + (1 - self.start) * shares  # (C, C)
+        first = START * torch.eye(len(shares)).to(shares) + (1 - START) * shares  # (C, C)
         self.joint.copy_(torch.where(self.begun, self.joint, shares[:, None] * first))
         self.table.copy_(torch.where(self.begun, self.table, first))
         self.begun.fill_(True)

@@ -52,12 +52,12 @@ _DISK = {
 }
 
 
-def default_folder(config: Settings, root: Path = Path("runs")) -> Path:
+def default_folder(config: Settings) -> Path:
     """`runs/DATE_DATA-NOISE_METHOD_sSEED_ID`, readable and different for different settings."""
     noise = "" if config.data.noise == "none" else f"-{config.data.noise}"
     words = f"{Path(config.data.name).stem}{noise}_{config.method.name}_s{config.seed}"
     safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in words)[:100]
-    return root / f"{datetime.now(UTC):%Y-%m-%d}_{safe}_{run_id(config)[:8]}"
+    return Path("runs") / f"{datetime.now(UTC):%Y-%m-%d}_{safe}_{run_id(config)[:8]}"
 
 
 class RunFolder:
@@ -182,9 +182,9 @@ class RunFolder:
         )
 
 
-def folder_of(config: Settings, root: Path = Path("runs")) -> Path | None:
-    """The newest folder under `root` of a run with these settings, finished or not."""
-    found = sorted(root.glob(f"*_{run_id(config)[:8]}/{CONFIG}"))
+def folder_of(config: Settings) -> Path | None:
+    """The newest folder under `runs` of a run with these settings, finished or not."""
+    found = sorted(Path("runs").glob(f"*_{run_id(config)[:8]}/{CONFIG}"))
     return found[-1].parent if found else None
 
 
