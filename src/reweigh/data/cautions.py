@@ -122,6 +122,11 @@ def _thin_classes(trusted: Samples, class_names: tuple[str, ...]) -> Iterator[st
     counts = np.bincount(trusted.labels, minlength=len(class_names))
     thin = [f"{counts[k]} of {class_names[k]!r}" for k in np.flatnonzero(counts < FEW)]
     if thin:
+        none = (
+            ""
+            if counts.all()
+            else "; the default method takes labels of a class without any to be right"
+        )
         yield (
-            f"the trusted set has only {first_few(thin, 'classes')}: it says little of these classes"
+            f"the trusted set has only {first_few(thin, 'classes')}: it says little of these classes{none}"
         )
