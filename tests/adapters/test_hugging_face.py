@@ -104,7 +104,8 @@ def test_clipping_an_accumulated_step_is_refused(tmp_path: Path) -> None:
 
 
 def test_smoothing_that_would_be_left_out_is_refused(tmp_path: Path) -> None:
-    _, trainer = made(tmp_path, label_smoothing_factor=0.1)
+    _, trainer = made(tmp_path)
+    trainer.args.label_smoothing_factor = 0.1
     with pytest.raises(UnsupportedError, match="label_smoothing_factor and compute_loss_func make"):
         trainer.train()
 
