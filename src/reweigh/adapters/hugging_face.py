@@ -105,7 +105,8 @@ class ReweighingTrainer(Trainer):  # pyright: ignore[reportUntypedBaseClass]
             "clip_norm": self.args.max_grad_norm or None,
         } | self.reweighing
         wrapped = getattr(optimizer, "optimizer", optimizer)  # by accelerate
-        self.reweigher = Reweigher(self.model, wrapped, self.teacher, **settings)
+        student: Any = self.model
+        self.reweigher = Reweigher(student, wrapped, self.teacher, **settings)
         if self._resumed is not None:
             self.reweigher.load_state_dict(_read(self._resumed / STATE))
 

@@ -50,10 +50,10 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         self._saved: dict[str, Any] = {}
         self._passes, self._asked, self._told = 1, False, False
 
-    def on_train_start(self, trainer: Any, module: Any) -> None:
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Build the reweigher; the trainer has its optimizer by now."""
-        _refuse(trainer, module)
-        module.weighted_loss = WeightedLoss(self)
+        _refuse(trainer, pl_module)
+        pl_module.weighted_loss = WeightedLoss(self)
         self._passes = trainer.accumulate_grad_batches
         settings = {
             "trusted": self.trusted,
@@ -61,7 +61,7 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
             "clip_norm": trainer.gradient_clip_val or None,
             "total_steps": _whole(trainer.estimated_stepping_batches),
         } | self.settings
-        student = self._student(module)
+        student = self._student(pl_module)
         self.reweigher = Reweigher(student, trainer.optimizers[0], self.teacher, **settings)
         if self._saved:
             self.reweigher.load_state_dict(self._saved)
@@ -74,9 +74,11 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         self._asked = True
         return self._passes * self.reweigher.loss(*batch, ids=ids)
 
-    def on_train_batch_end(self, trainer: Any, module: Any, *rest: Any) -> None:
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
         """The optimizer may have stepped."""
-        if not (self._asked or self._told) and rest and rest[0]:  # it may skip a batch by None
+        if not (self._asked or self._told) and outputs:  # it may skip a batch by None
             self._told = True
             log.warning(
                 "training_step returned a loss of its own, so nothing was weighed: return "
@@ -85,13 +87,13 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
         if self.reweigher is not None and self.reweigher.step_is_over:
             self.reweigher.after_step()
 
-    def on_train_end(self, trainer: Any, module: Any) -> None:
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         """Nothing of ours stays on the module."""
-        vars(module).pop("weighted_loss", None)
+        vars(pl_module).pop("weighted_loss", None)
 
-    def on_exception(self, trainer: Any, module: Any, exception: BaseException) -> None:
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         """Neither where training breaks off."""
-        self.on_train_end(trainer, module)
+        self.on_train_end(trainer, pl_module)
 
     def state_dict(self) -> dict[str, Any]:
         """Of the reweigher, for the trainer's checkpoint, also inside an accumulated step.
