@@ -213,48 +213,40 @@ def differing_start() -> dict[str, Tensor]:
     return state(held)
 
 
-def partly_used() -> dict[str, Tensor]:
-    """A layer that only the last process's samples go through, and one that nobody's do."""
-    torch.manual_seed(0)
-    net = nn.ModuleDict({n: nn.Linear(5, CLASSES) for n in ("all", "some", "none")}).double()
-
-    def losses(_: nn.Module, given: Any) -> Tensor:
-        x, y, ids = given
-        logits = net["all"](x)
-        late = ids == N - 1
-        if late.any():
-            logits = logits + late[:, None] * net["some"](x)
-        return F.cross_entropy(logits, y, reduction="none")
-
-    held = reweigh.Reweigher(net, sgd(net), per_sample_loss=losses)
-    for number in range(3):
-        held.step((*batch(number), own_part_of(torch.arange(N))))
-    unused = net["none"].weight.grad is None
-    return {"theta": flat(net.parameters()), "unused": torch.tensor(unused)}
-
-
-def partly_used_ahead() -> dict[str, Tensor]:
-    """The same students under a teacher that looks ahead."""
+def partly(make: Any = None, **options: Any) -> reweigh.Reweigher:
+    """Three steps past a layer that only the last process's samples use, and one that nobody's do."""
     torch.manual_seed(0)
     net = nn.ModuleDict({n: nn.Linear(5, CLASSES) for n in ("all", "some", "none")}).double()
 
     def losses(inside: Any, given: Any) -> Tensor:
         x, y, ids = given
+        logits = inside["all"](x)
         late = ids == N - 1
-        more = late[:, None] * inside["some"](x) if late.any() else 0
-        return F.cross_entropy(inside["all"](x) + more, y, reduction="none")
+        if late.any():
+            logits = logits + late[:, None] * inside["some"](x)
+        return F.cross_entropy(logits, y, reduction="none")
 
+    teacher = None if make is None else make(net)
+    held = reweigh.Reweigher(net, sgd(net), teacher, per_sample_loss=losses, **options)
+    for number in range(3):
+        held.step((*batch(number), own_part_of(torch.arange(N))))
+    return held
+
+
+def partly_used() -> dict[str, Tensor]:
+    net = partly().student.module
+    unused = net.get_submodule("none").weight.grad is None
+    return {"theta": flat(net.parameters()), "unused": torch.tensor(unused)}
+
+
+def partly_used_ahead() -> dict[str, Tensor]:
     def trusted(update: int) -> Any:
         return *batch(1000 + update), own_part_of(torch.arange(N))
 
-    held = reweigh.Reweigher(
-        net, sgd(net), curve(net), trusted=trusted, per_sample_loss=losses, labels=lambda b: b[1],
-        every=1, lookahead=True,
-    )  # fmt: skip
-    for number in range(3):
-        held.step((*batch(number), own_part_of(torch.arange(N))))
+    held = partly(curve, trusted=trusted, labels=lambda b: b[1], every=1, lookahead=True)
     assert held.teacher is not None
-    return {"theta": flat(net.parameters()), "omega": flat(held.teacher.parameters())}
+    theta, omega = held.student.module.parameters(), held.teacher.parameters()
+    return {"theta": flat(theta), "omega": flat(omega)}
 
 
 def in_turns() -> dict[str, Tensor]:
