@@ -7,7 +7,6 @@ and learns nothing sees a trusted batch as often.
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +14,7 @@ from torch.optim import Optimizer
 
 from reweigh.batch import moved_to, refuse_empty
 from reweigh.clock import Clock
-from reweigh.errors import CheckpointError, UsageError
+from reweigh.errors import UsageError
 from reweigh.guards import check_meta_gradient, in_trusted_batch
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
@@ -25,7 +24,6 @@ from reweigh.metagrad.repeatable import (
     check_teacher_repeats,
 )
 from reweigh.metagrad.steps import Pass
-from reweigh.metagrad.window import built, pack, refuse_other, unpack
 from reweigh.moment import Moment, rng_unmoved
 from reweigh.seen import Seen
 from reweigh.student import Student
@@ -68,12 +66,12 @@ class Lessons:
         self._shown_loss, self._same_loss = shown_loss, shown_loss is trusted_loss
         self.engine = engine
         self.optimizer: Optimizer | None = None
-        self._device = next(student.module.parameters()).device
+        self.device = next(student.module.parameters()).device
         self._prepared = False
         if teacher is None:
             return
         check_teacher(teacher)
-        teacher.to(self._device)
+        teacher.to(self.device)
         if engine is not None or listens(teacher):
             self._trusted = TrustedBatches(trusted)
         learned = learned_by(teacher)
@@ -100,7 +98,7 @@ class Lessons:
             self.engine.prepare(one, second=looks_back)
             if self.every is not None:  # a malformed trusted batch is found now, not at step K
                 with rng_unmoved(self.student.module):  # a loader draws when it starts
-                    trusted = moved_to(self._trusted.peek(self.clock.updates), self._device)
+                    trusted = moved_to(self._trusted.peek(self.clock.updates), self.device)
                 self.engine.trusted_gradient(trusted, self.engine.theta())
         self._prepared = True
 
@@ -131,7 +129,7 @@ class Lessons:
     def teach(self, batch: Batch | None = None) -> None:
         """Move the teacher along −∂M/∂ω through the recorded steps."""
         engine, teacher = self._learning()
-        trusted = self._next_trusted() if batch is None else moved_to(batch, self._device)
+        trusted = self._next_trusted() if batch is None else moved_to(batch, self.device)
         self._move(teacher, engine.meta_gradient(trusted, keep=False))
         engine.steps = []
         self._taught(engine, teacher, trusted)
@@ -140,7 +138,7 @@ class Lessons:
         """∂M/∂ω through the recorded steps, by name; changes nothing."""
         engine, teacher = self._learning()
         names = [n for n, p in teacher.named_parameters() if p.requires_grad]
-        trusted = moved_to(batch, self._device)
+        trusted = moved_to(batch, self.device)
         return dict(zip(names, engine.meta_gradient(trusted, keep=True), strict=True))
 
     def look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
@@ -161,48 +159,6 @@ class Lessons:
         if self.engine is None and teacher is not None and listens(teacher) and due:
             show_trusted(teacher, self._look_at(self._next_trusted()))
             self.clock.taught()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Teacher, its optimizer, counters and the recorded steps, as plain containers of tensors."""
-        state: dict[str, Any] = {"clock": self.clock.state_dict()}
-        if self.teacher is not None:
-            state["teacher"] = self.teacher.state_dict()
-        if self.optimizer is not None:
-            state["teacher_optimizer"] = self.optimizer.state_dict()
-        if self.engine is not None:
-            state["window"] = pack(self.engine.steps)
-            state["built"] = built(self.engine)
-        return state
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a `state_dict()` of lessons built alike."""
-        self._refuse_other(set(state) - {"clock"})
-        if self.engine is not None:
-            refuse_other(self.engine, state["built"])
-        if self.teacher is not None:
-            _refuse_other_teacher(self.teacher, state["teacher"])
-            self.teacher.load_state_dict(state["teacher"])
-        if self.optimizer is not None:
-            self.optimizer.load_state_dict(state["teacher_optimizer"])
-        if self.engine is not None:
-            self.engine.steps = unpack(moved_to(state["window"], self._device))
-            if self.engine.trajectory == "auto":  # it had chosen by the memory that was free
-                self.engine.trajectory = state["built"]["trajectory"]
-        self.clock.load_state_dict(state["clock"])
-
-    def _refuse_other(self, found: set[str]) -> None:
-        parts = {
-            "teacher": self.teacher,
-            "teacher_optimizer": self.optimizer,
-            "window": self.engine,
-            "built": self.engine,
-        }
-        needed = {name for name, part in parts.items() if part is not None}
-        if found != needed:
-            raise CheckpointError(
-                f"the saved state holds {', '.join(sorted(found)) or 'nothing'}, but this reweigher "
-                f"needs {', '.join(sorted(needed)) or 'nothing'}: build it as it was when saved"
-            )
 
     def _move(self, teacher: Teacher, gradient: list[Tensor]) -> None:
         assert self.optimizer is not None
@@ -226,7 +182,7 @@ class Lessons:
             return self.student.peek(trusted, self.clock.progress(), loss=self._shown_loss)
 
     def _next_trusted(self) -> Batch:
-        return moved_to(self._trusted.take(self.clock.updates), self._device)
+        return moved_to(self._trusted.take(self.clock.updates), self.device)
 
     def _learning(self) -> tuple[Engine, Teacher]:
         if self.engine is None or self.teacher is None:
@@ -249,14 +205,4 @@ def _check_optimizer(optimizer: Optimizer, learned: list[nn.Parameter]) -> None:
         raise UsageError(
             "teacher_optimizer= must hold the teacher's parameters and nothing else: build it with "
             "teacher.parameters()"
-        )
-
-
-def _refuse_other_teacher(teacher: Teacher, saved: dict[str, Any]) -> None:
-    """A state that has other parts is of another kind or version."""
-    differ = sorted(set(teacher.state_dict()) ^ set(saved))
-    if differ:
-        raise CheckpointError(
-            f"the saved teacher is not this {type(teacher).__name__}: they differ in {', '.join(differ)}; "
-            "build it as it was, go on with the version of reweigh that saved it, or start again"
         )

@@ -8,33 +8,30 @@ for x, y in loader:
 ```
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh import saved_lessons
 from reweigh.arguments import check_counts, check_gradients_on, check_lookahead, check_parts
 from reweigh.batch import cross_entropy, find_labels, refuse_empty
 from reweigh.clock import Clock
-from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import any_of, same_as_first
-from reweigh.errors import CheckpointError, UnsupportedError, UsageError
+from reweigh.errors import UnsupportedError, UsageError
 from reweigh.figures import Figures
 from reweigh.guards import CollapseWatch
 from reweigh.lessons import Lessons
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
+from reweigh.moving import Moving
 from reweigh.outcome import Outcome
 from reweigh.passes import Passes
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher, learned_by, weigh
 from reweigh.trusted import Trusted
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, Weights
-from reweigh.under_way import StepUnderWay
-from reweigh.written_buffers import WrittenBuffers
 
 WATCHED = 20
 """Steps between two looks at collapsed weights, where K is left to the loop."""
@@ -129,17 +126,15 @@ class Reweigher:
             shown_loss=per_sample_loss, every=every, deeper=self.deeper, lookahead=lookahead,
             optimizer=teacher_optimizer,
         )  # fmt: skip
-        normalise = teacher.normalise if teacher is not None else "count"
-        self._open = StepUnderWay(
-            optimizer, accumulate, normalise, self._about_to_move, self._has_moved
-        )
-        self._written = [WrittenBuffers(m) for m in (student, teacher) if m is not None]
-        self._moving = False
-        self._gradients = Gradients(optimizer)
-        self._passes = Passes(self.lessons, self._open, self._gradients)
-        for module in (student, teacher):
-            if module is not None:
-                same_as_first(*module.parameters(), *module.buffers())
+        modules = [m for m in (student, teacher) if m is not None]
+        self._moving = Moving(
+            optimizer, self.engine, self.clip, accumulate=accumulate, modules=modules,
+            normalise=teacher.normalise if teacher is not None else "count",
+        )  # fmt: skip
+        self._open = self._moving.under_way
+        self._passes = Passes(self.lessons, self._open, self._moving.gradients)
+        for module in modules:
+            same_as_first(*module.parameters(), *module.buffers())
 
     # The loop calls step() and nothing else.
 
@@ -156,11 +151,11 @@ class Reweigher:
             self._compare_with_replay()  # a hook may change the gradient on its way to the optimizer
         if not self._open.weighed:
             self.optimizer.zero_grad(set_to_none=True)
-        with self._or_abandon():
+        with self._moving.or_abandon():
             one = self._passes.backward(whole, ids)
             loss, mean = self._passes.sound(one, whole)
             if self._open.complete:
-                self._move()
+                self._moving.move()
         figures = self._open.weighed[-1]
         if self._open.complete:
             self.after_step()
@@ -171,10 +166,10 @@ class Reweigher:
         """Move with what was accumulated so far, at the end of an epoch, say. True if it taught."""
         if not self._open.weighed:
             return False
-        with self._or_abandon():
+        with self._moving.or_abandon():
             if not self._open.complete:
-                self._gradients.sum_now()
-            self._move()
+                self._moving.gradients.sum_now()
+            self._moving.move()
         return self.after_step()
 
     def _begin(self, batch: Batch, ids: Tensor | None) -> None:
@@ -184,27 +179,7 @@ class Reweigher:
         self.lessons.prepare(batch, ids)
         if not self._open.weighed:
             self.lessons.look_ahead(batch, ids)
-            for buffers in self._written:
-                buffers.keep()
-
-    def _move(self) -> None:
-        """Normalise over the accumulated batch, clip, and let the optimizer step."""
-        self._scale_gradients()
-        if self.engine is not None:
-            self.engine.recorder.keep_gradient()
-        if self.clip is not None:
-            self.clip.apply(self._moved_parameters())
-        self._moving = True
-        try:
-            self.optimizer.step()
-        finally:
-            self._moving = False
-        if not self._open.moved:
-            raise UnsupportedError(
-                "our hook did not see optimizer.step(): this optimizer is probably a copy; build a "
-                "new Reweigher for it and load the old state_dict()"
-            )
-        torch.clear_autocast_cache()  # a loop inside one autocast would go on with the old θ
+            self._moving.begin()
 
     # Or a framework owns the backward: loss() or weights() before it, after_step() after it.
 
@@ -217,7 +192,7 @@ class Reweigher:
         whole = _one(batch)
         check_gradients_on()
         self._watch_outside(whole, ids)
-        with self._or_abandon():
+        with self._moving.or_abandon():
             one = self._passes.forward(whole, ids)
             self._passes.sound(one, whole)
         self._expect_backward()
@@ -241,7 +216,7 @@ class Reweigher:
             )
         whole = _one(batch)
         self._watch_outside(whole, ids)
-        with self._or_abandon():
+        with self._moving.or_abandon():
             one = self._passes.ahead(whole, ids)
             self._passes.sound(one, whole)
         self._expect_backward()
@@ -257,7 +232,7 @@ class Reweigher:
         weighed, moved = self._open.close()
         if not moved:  # a gradient scaler skipped the step
             self._open.skipped = bool(weighed)
-            self._abandon()
+            self._moving.abandon()
             return False
         self.clock.moved()
         self._watch_weights(weighed)
@@ -302,41 +277,13 @@ class Reweigher:
         """Teacher, its optimizer, counters and recorded steps, as plain containers of tensors."""
         if self._open.weighed:
             raise UsageError("state_dict() was called inside a step: finish it first")
-        return self.lessons.state_dict()
+        return saved_lessons.save(self.lessons)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()` of a reweigher built alike."""
-        if "clock" not in state:
-            raise CheckpointError("this is not a state_dict() of a Reweigher: it has no 'clock'")
-        self.lessons.load_state_dict(state)
+        saved_lessons.load(self.lessons, state)
 
     # Inside.
-
-    def _about_to_move(self) -> None:
-        """The optimizer is about to step, called by us or by the loop."""
-        if not self._moving:
-            if not self._open.complete:  # an accumulated step that ends early
-                self._gradients.sum_now()
-            self._scale_gradients()
-            if self.clip is not None:
-                self.clip.apply_once(self._moved_parameters())
-        if self.engine is not None:
-            self.engine.recorder.remember()
-
-    def _has_moved(self) -> None:
-        """The optimizer has stepped, this moment."""
-        if self.engine is not None:
-            self.engine.recorder.note_end()
-
-    def _scale_gradients(self) -> None:
-        if self.accumulate == 1:
-            return
-        scale = self._open.scale_gradients()
-        if self.engine is not None:
-            self.engine.recorder.note_scale(scale)
-
-    def _moved_parameters(self) -> Iterator[Tensor]:
-        return (p for group in self.optimizer.param_groups for p in group["params"])
 
     def _watch_weights(self, weighed: list[Figures]) -> None:
         """Now and then, because a GPU is waited for: do a few samples hold all the weight?"""
@@ -358,28 +305,7 @@ class Reweigher:
     def _expect_backward(self) -> None:
         """The loop's own backward comes next: its last one of a step is to be summed."""
         if self._open.complete:
-            self._gradients.expect()
-
-    @contextmanager
-    def _or_abandon(self) -> Iterator[None]:
-        """If a step fails, forget it, so that the loop may catch the error and go on."""
-        earlier = bool(self._open.weighed)
-        try:
-            yield
-        except BaseException:
-            self._abandon()
-            if earlier:  # what passes have accumulated that no longer count
-                self.optimizer.zero_grad(set_to_none=True)
-            for buffers in self._written:
-                buffers.put_back()
-            raise
-
-    def _abandon(self) -> None:
-        """Forget the step under way."""
-        self._open.close()
-        self._gradients.forget()
-        if self.engine is not None:
-            self.engine.abandon()
+            self._moving.gradients.expect()
 
 
 def _one(batch: tuple[Any, ...]) -> Batch:

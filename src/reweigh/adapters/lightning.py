@@ -19,6 +19,7 @@ from typing import Any
 import lightning as L  # pyright: ignore[reportMissingImports] (a framework of the user's)
 from torch import Tensor, nn
 
+from reweigh import saved_lessons
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.reweigher import Reweigher
 from reweigh.teachers.base import Teacher
@@ -100,7 +101,7 @@ class Reweighing(L.Callback):  # pyright: ignore[reportUntypedBaseClass]
 
         What was accumulated is lost, as it is in the trainer's own part of the checkpoint.
         """
-        return self._saved if self.reweigher is None else self.reweigher.lessons.state_dict()
+        return self._saved if self.reweigher is None else saved_lessons.save(self.reweigher.lessons)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Kept until training starts."""

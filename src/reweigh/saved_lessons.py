@@ -1,0 +1,78 @@
+"""Lessons as plain containers of tensors, for a run that stops and goes on where it was.
+
+A state goes back only into lessons that were built alike: what differs is named, and nothing of it
+is taken over.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from reweigh.batch import moved_to
+from reweigh.errors import CheckpointError
+from reweigh.metagrad.window import built, pack, refuse_other, unpack
+from reweigh.teachers.base import Teacher
+
+if TYPE_CHECKING:
+    from reweigh.lessons import Lessons
+
+
+def save(lessons: "Lessons") -> dict[str, Any]:
+    """Teacher, its optimizer, counters and the recorded steps."""
+    state: dict[str, Any] = {"clock": lessons.clock.state_dict()}
+    if lessons.teacher is not None:
+        state["teacher"] = lessons.teacher.state_dict()
+    if lessons.optimizer is not None:
+        state["teacher_optimizer"] = lessons.optimizer.state_dict()
+    if lessons.engine is not None:
+        state["window"] = pack(lessons.engine.steps)
+        state["built"] = built(lessons.engine)
+    return state
+
+
+def load(lessons: "Lessons", state: dict[str, Any]) -> None:
+    """Go on from what `save` gave."""
+    _refuse_other_parts(lessons, state)
+    teacher, optimizer, engine = lessons.teacher, lessons.optimizer, lessons.engine
+    if engine is not None:
+        refuse_other(engine, state["built"])
+    if teacher is not None:
+        _refuse_other_teacher(teacher, state["teacher"])
+        teacher.load_state_dict(state["teacher"])
+    if optimizer is not None:
+        optimizer.load_state_dict(state["teacher_optimizer"])
+    if engine is not None:
+        engine.steps = unpack(moved_to(state["window"], lessons.device))
+        if engine.trajectory == "auto":  # it had chosen by the memory that was free
+            engine.trajectory = state["built"]["trajectory"]
+    lessons.clock.load_state_dict(state["clock"])
+
+
+def _refuse_other_parts(lessons: "Lessons", state: dict[str, Any]) -> None:
+    parts = {
+        "clock": lessons.clock,
+        "teacher": lessons.teacher,
+        "teacher_optimizer": lessons.optimizer,
+        "window": lessons.engine,
+        "built": lessons.engine,
+    }
+    needed = {name for name, part in parts.items() if part is not None}
+    if "clock" not in state:
+        raise CheckpointError("this is not a state_dict() of a Reweigher: it has no 'clock'")
+    if state.keys() != needed:
+        raise CheckpointError(
+            f"the saved state holds {_named(set(state))}, but this reweigher needs {_named(needed)}: "
+            "build it as it was when saved"
+        )
+
+
+def _named(parts: set[str]) -> str:
+    return ", ".join(sorted(parts - {"clock"})) or "nothing"
+
+
+def _refuse_other_teacher(teacher: Teacher, saved: dict[str, Any]) -> None:
+    """A state that has other parts is of another kind or version."""
+    differ = sorted(set(teacher.state_dict()) ^ set(saved))
+    if differ:
+        raise CheckpointError(
+            f"the saved teacher is not this {type(teacher).__name__}: they differ in {', '.join(differ)}; "
+            "build it as it was, go on with the version of reweigh that saved it, or start again"
+        )
