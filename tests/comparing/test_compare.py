@@ -11,7 +11,7 @@ from tests.training.small import settings
 
 from reweigh import signals
 from reweigh.comparing import compare as module
-from reweigh.comparing import unchanged
+from reweigh.comparing import one_run, unchanged
 from reweigh.comparing.compare import Comparison, compare
 from reweigh.config import RunConfig
 from reweigh.errors import DataError, InterruptedRun, UnwritableError, UsageError
@@ -49,7 +49,7 @@ def trained(monkeypatch) -> list[str]:
         names.append(folder.name.partition("_")[0])
         return run.train(config, folder, *rest, **options)
 
-    monkeypatch.setattr(module, "train", counted)
+    monkeypatch.setattr(one_run, "train", counted)
     return names
 
 
@@ -139,7 +139,7 @@ def test_a_full_disk_and_another_number_of_jobs_cost_nothing_of_a_run(
         raise UnwritableError("Cannot write: no space left on device.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "resume", full)
+        patch.setattr(one_run, "resume", full)
         with pytest.raises(UnwritableError):
             compared(runs("uniform"), tmp_path)
     assert sorted(home.glob("checkpoints/*/*")) == kept
@@ -147,7 +147,7 @@ def test_a_full_disk_and_another_number_of_jobs_cost_nothing_of_a_run(
     env = json.loads((home / "env.json").read_text())
     (home / "env.json").write_text(json.dumps(env | {"threads": 3}))  # began with three threads
     asked: list[int | None] = []
-    monkeypatch.setattr(module, "resume", lambda *_, threads: asked.append(threads))
+    monkeypatch.setattr(one_run, "resume", lambda *_, threads: asked.append(threads))
     compared(runs("uniform"), tmp_path)
     assert asked == [3]
     assert trained == ["uniform"]
@@ -209,14 +209,14 @@ def test_failures_are_listed_and_stop_nothing(tmp_path: Path, monkeypatch) -> No
 
 
 def test_a_lack_of_memory_is_a_failure_of_one_row(tmp_path: Path, monkeypatch) -> None:
-    begin = module._begin_or_go_on
+    begin = one_run._begin_or_go_on
 
     def scarce(config, home, progress) -> None:
         if config.method.name == "focal":
             raise RuntimeError("not enough memory: you tried to allocate 9 bytes\nmore lines")
         begin(config, home, progress)
 
-    monkeypatch.setattr(module, "_begin_or_go_on", scarce)
+    monkeypatch.setattr(one_run, "_begin_or_go_on", scarce)
     found = compared(runs("focal", "uniform"), tmp_path)
     assert [row["method"] for row in found.rows] == ["uniform"]
     assert found.outcome()["failures"]["focal, seed 0"].startswith(

@@ -9,7 +9,7 @@ from reweigh.cli import options
 from reweigh.cli.screen import screen
 
 if TYPE_CHECKING:
-    from reweigh.comparing.compare import Named
+    from reweigh.comparing.one_run import Named
 
 
 def compare(
