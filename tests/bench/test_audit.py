@@ -37,8 +37,6 @@ def test_every_way_is_scored_once_and_kept(tmp_path: Path) -> None:
     file.write_text(json.dumps(kept))
     again = measure(cell, list(WAYS), out, work)
     assert again["ways"]["cleanlab"]["auroc"] == 0.123
-    other = measure(tiny("flip:0.4", "training.lr=0.1"), ["plain-loss"], out, work / "other")
-    assert set(other["ways"]) == {"plain-loss"}
 
 
 def test_a_sample_is_judged_by_students_that_never_saw_it() -> None:
@@ -51,9 +49,24 @@ def test_a_sample_is_judged_by_students_that_never_saw_it() -> None:
     assert (p.argmax(axis=1) == labels).mean() < 0.35
 
 
-def test_noise_that_changes_nothing_cannot_be_detected(tmp_path: Path) -> None:
+@pytest.mark.parametrize("noise", ["none", "flip:0.0"])
+def test_noise_that_changes_nothing_cannot_be_detected(noise: str) -> None:
+    """That is said before anything is trained."""
     with pytest.raises(UsageError, match="nothing to detect"):
-        measure(tiny("flip:0.0"), ["plain-loss"], tmp_path, tmp_path / "work")
+        tiny(noise)
+
+
+def test_what_was_found_under_other_settings_is_never_replaced(tmp_path: Path) -> None:
+    cell, out = tiny(), tmp_path / "out"
+    measure(cell, ["plain-loss"], out, tmp_path / "one")
+    before = (out / f"{cell.name}.json").read_bytes()
+    with pytest.raises(UsageError, match="other settings; choose another --out"):
+        measure(tiny("flip:0.4", "training.lr=0.1"), ["plain-loss"], out, tmp_path / "two")
+    assert (out / f"{cell.name}.json").read_bytes() == before
+
+
+def test_a_cell_of_a_file_is_stored_under_its_name(tmp_path: Path) -> None:
+    assert Cell(str(tmp_path / "rows.csv"), "flip:0.4", tiny().config).name == "rows_flip-0.4_s0"
 
 
 def stored(folder: Path, data: str, seed: int, audit: float, cleanlab: float) -> None:

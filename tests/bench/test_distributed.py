@@ -2,8 +2,9 @@
 
 import pytest
 
-from reweigh.bench.distributed import EVERY, _sizes, _summary, table
+from reweigh.bench.distributed import EVERY, _sizes, _summary, measure, table
 from reweigh.bench.subjects import Subject
+from reweigh.errors import UsageError
 
 
 def test_a_row_says_speedups_and_messages_of_a_step():
@@ -16,3 +17,8 @@ def test_a_row_says_speedups_and_messages_of_a_step():
     assert row["times_gradient"] == pytest.approx(22 / EVERY)
     assert row["times_plain"] == pytest.approx(22 / EVERY * gradient / (gradient + buffers))
     assert table([row]).row_count == 1
+
+
+def test_a_model_that_does_not_exist_is_told_before_any_process_starts():
+    with pytest.raises(UsageError, match="no model 'foo'"):
+        measure(["foo"], processes=2, rounds=1)

@@ -20,7 +20,14 @@ def test_an_unknown_row_offers_names(wrong: str) -> None:
 def test_budgets_name_settings_that_there_are() -> None:
     told = {name: kind.budget.format(**kind().model_dump()) for name, kind in METHODS.items()}
     limited = {name for name, words in told.items() if words}
-    assert limited == {"l2t-data", "l2t-loss", "mentornet", "learning-to-reweight"}
+    authors_have_more = {
+        "l2t-data",
+        "l2t-loss",
+        "mentornet",
+        "learning-to-reweight",
+        "meta-weight-net",
+    }
+    assert limited == authors_have_more
     assert f"from {L2TDataConfig().episodes} trial" in told["l2t-data"]
 
 

@@ -2,7 +2,8 @@
 
 A cell is a data set, a noise and a seed; all ways of a cell see the same samples, student and
 schedule. A way's cost is the processor time of all trainings and predictions it asks for, in that of
-one plain training. Cells are kept as small JSON files, way by way: what is there is not done again.
+one plain training. Cells are kept as small JSON files, way by way: what is there is not done again,
+and what was found under other settings is never replaced.
 """
 
 import json
@@ -22,6 +23,7 @@ from reweigh.audit.run import Audit, audit_run
 from reweigh.audit.weights import weight_ranks
 from reweigh.config import RunConfig, read_config, run_id
 from reweigh.config.lineup import LINEUP
+from reweigh.data.noise import parse_noise
 from reweigh.data.samples import Problem
 from reweigh.errors import UsageError
 from reweigh.methods import method_for
@@ -31,6 +33,7 @@ from reweigh.training.generators import seeded
 from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import begin_or_go_on, set_up_torch
+from reweigh.training.run_folder import read_record
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import Workshop
@@ -60,7 +63,7 @@ class Cell:
     @property
     def name(self) -> str:
         """For a file."""
-        return f"{self.data}_{self.noise.replace(':', '-')}_s{self.config.seed}"
+        return f"{Path(self.data).stem}_{self.noise.replace(':', '-')}_s{self.config.seed}"
 
     @property
     def problem(self) -> Problem:
@@ -79,6 +82,11 @@ def cells(
 ) -> Iterator[Cell]:
     """All cells, seed by seed, so that every setting has a first answer early."""
     plain = {"method": {"name": "uniform"}, "threads": 1}
+    for noise in noises:
+        if not (parsed := parse_noise(noise)).rate and parsed.kind != "matrix":
+            raise UsageError(
+                f"--noise {noise} makes no label wrong, so there is nothing to detect."
+            )
     for seed in range(seeds):
         for name in data:
             for noise in noises:
@@ -95,10 +103,10 @@ def measure(cell: Cell, ways: Sequence[str], out: Path, work: Path) -> dict[str,
         raise UsageError("cleanlab is not installed here; run `pip install 'reweigh[bench]'`.")
     set_up_torch(cell.config)
     file, key = out / f"{cell.name}.json", run_id(cell.config)
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    if kept.get("run_id") != key:  # of other settings
-        kept = {"data": cell.data, "noise": cell.noise, "seed": cell.config.seed}
-        kept |= {"run_id": key, "ways": {}}
+    new = {"data": cell.data, "noise": cell.noise, "seed": cell.config.seed, "run_id": key}
+    kept = read_record(file) if file.is_file() else {**new, "ways": {}}
+    if kept.get("run_id") != key:
+        raise UsageError(f"{file} was found under other settings; choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
     for way in ways:
         row, find = WAYS[way]

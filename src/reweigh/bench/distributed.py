@@ -23,6 +23,7 @@ from torch import nn
 from reweigh.bench.subjects import Subject, per_sample_loss
 from reweigh.distributed import alone, traffic
 from reweigh.distributed.gathering import own_part_of
+from reweigh.errors import ReweighError
 from reweigh.reweigher import Reweigher
 
 EVERY, THROUGH = 20, 2
@@ -48,6 +49,8 @@ class Row(TypedDict):
 
 def measure(models: Sequence[str], processes: int, rounds: int) -> list[Row]:
     """One row per model: medians over rounds of K = 20 steps with one update through the last 2."""
+    for model in models:
+        Subject(model).student()  # a name that does not exist is told here, not in each process
     return [_row(model, processes, rounds) for model in models]
 
 
@@ -62,6 +65,8 @@ def _row(model: str, processes: int, rounds: int) -> Row:
             job.start()
         for job in jobs:
             job.join()
+        if any(job.exitcode for job in jobs):
+            raise ReweighError(f"A process of the measurement of {model} broke off; see above why.")
         return json.loads((Path(folder) / "row.json").read_text())
 
 

@@ -159,6 +159,7 @@ class MentorNetConfig(OneMethod):
 class MetaWeightNetConfig(OneMethod):
     """Meta-Weight-Net: a curve from loss to weight, learned through one plain SGD step."""
 
+    budget = "its authors let the student learn for about 59,000 steps"
     name: Literal["meta-weight-net"] = "meta-weight-net"
     """A curve from loss to weight, learned from the trusted set."""
 
