@@ -449,6 +449,9 @@ def test_states_that_are_none_of_ours() -> None:
     without = {other: t for other, t in saved["teacher"].items() if other != name}
     with pytest.raises(CheckpointError, match=f"they differ in {name}; "):
         loop.load_state_dict(saved | {"teacher": without})
+    longer = torch.zeros(*saved["teacher"][name].shape, 2)
+    with pytest.raises(CheckpointError, match=f"they differ in {name}; "):
+        loop.load_state_dict(saved | {"teacher": saved["teacher"] | {name: longer}})
     saved["teacher"] = {"gone": torch.zeros(1)} | saved["teacher"]
     with pytest.raises(
         CheckpointError, match=r"not this \w+: they differ in gone; build it as it was"

@@ -69,10 +69,14 @@ def _named(parts: set[str]) -> str:
 
 
 def _refuse_other_teacher(teacher: Teacher, saved: dict[str, Any]) -> None:
-    """A state that has other parts is of another kind or version."""
-    differ = sorted(set(teacher.state_dict()) ^ set(saved))
+    """A state whose parts have other names or shapes is of another kind, size or version."""
+    differ = sorted({name for name, _ in _shapes(teacher.state_dict()) ^ _shapes(saved)})
     if differ:
         raise CheckpointError(
             f"the saved teacher is not this {type(teacher).__name__}: they differ in {', '.join(differ)}; "
             "build it as it was, go on with the version of reweigh that saved it, or start again"
         )
+
+
+def _shapes(state: dict[str, Any]) -> set[tuple[str, Any]]:
+    return {(name, getattr(part, "shape", None)) for name, part in state.items()}

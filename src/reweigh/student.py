@@ -36,6 +36,11 @@ def refuse_wrappers(module: nn.Module) -> None:
                 raise UnsupportedError(
                     f"a student wrapped in {cls.__name__} is not supported: {why}"
                 )
+        if inner._compiled_call_impl is not None:  # module.compile() keeps the class
+            raise UnsupportedError(
+                "a student compiled in place is not supported: compiled code has no second derivative; "
+                "compile a copy of it to evaluate with"
+            )
         if isinstance(inner, nn.SyncBatchNorm) and together():
             raise UnsupportedError(
                 "torch's SyncBatchNorm has no second derivative: give the student with plain batch "

@@ -98,3 +98,12 @@ def test_what_does_not_fit_is_said() -> None:
         ReweighedClassifier().predict(x)
     with pytest.raises(UsageError, match="images are uint8"):
         ReweighedClassifier().fit(np.zeros((90, 4, 4)), y, trusted=checked)
+
+
+def test_a_column_that_never_changed_is_not_looked_at() -> None:
+    x, y, checked, *_ = rows(200)
+    x = np.column_stack([x, np.full(len(x), 7.0)])
+    model = ReweighedClassifier(epochs=2).fit(x, y, trusted=checked)
+    later = x.copy()
+    later[:, -1] = 1e6
+    np.testing.assert_array_equal(model.predict_proba(later), model.predict_proba(x))

@@ -69,3 +69,11 @@ def test_parquet(tmp_path):
     with pytest.raises(DataError, match="data row 2 has no label"):
         columns.labels("b")
     assert np.asarray(columns.texts("c")).tolist() == ["True", "False"]
+
+
+def test_na_is_a_gap_among_dates_and_truths_too(tmp_path):
+    columns = read(tmp_path, "day,vip\nNA,n/a\n1970-01-02,true\n-,false\n")
+    np.testing.assert_array_equal(columns.numbers("day"), [np.nan, 86400, np.nan])
+    np.testing.assert_array_equal(columns.numbers("vip"), [np.nan, 1, 0])
+    assert (columns.kind("day"), columns.kind("vip")) == ("date", "true or false")
+    assert read(tmp_path, "a,b\nNA,1\nNA,2\n").numbers("a") is None

@@ -107,7 +107,7 @@ def test_a_leak_in_given_parts_is_an_error(tmp_path):
 def test_data_of_nothing_but_copies_is_refused(tmp_path):
     rows = "".join(f"{c},{c}\n" for c in (0, 1) for _ in range(20))
     (tmp_path / "t.csv").write_text("x,label\n" + rows)
-    with pytest.raises(DataError, match="test set is empty"):
+    with pytest.raises(DataError, match="40 samples have 2 labels and 2 different inputs"):
         prepare(DataSpec(data=str(tmp_path / "t.csv")))
     more = "".join(f"{i % 3}.{i % 2},{i % 2}\n" for i in range(60))
     (tmp_path / "t.csv").write_text("x,label\n" + more)

@@ -125,6 +125,13 @@ def test_wrapped_students(kind):
         held(student, teacher=teacher)
 
 
+def test_a_student_compiled_in_place():
+    student = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    student[0].compile()
+    with pytest.raises(UnsupportedError, match="compiled in place is not supported"):
+        held(student, teacher=reweigh.LossCurveTeacher(5))
+
+
 class SGD(torch.optim.SGD):
     """A step of its own under a known name."""
 

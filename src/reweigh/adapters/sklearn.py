@@ -106,9 +106,11 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
     def _learn_scale(self, inputs: NDArray[Any]) -> None:
         self._mean, self._scale = np.zeros(1), np.ones(1)
         if inputs.ndim == 2:
-            same = (inputs == inputs[:1]).all(0)  # (d,): their deviation would be a rounding error
+            same = (inputs == inputs[:1]).all(
+                0
+            )  # (d,): they teach nothing, and stay 0 for all rows
             self._mean = np.where(same, inputs[0], inputs.mean(0))
-            self._scale = np.where(same, 1, inputs.std(0))
+            self._scale = np.where(same, np.inf, inputs.std(0))
 
     def _scaled(self, inputs: NDArray[Any]) -> NDArray[Any]:
         """Rows standardised; pictures are normalised where they are placed."""

@@ -18,6 +18,8 @@ def check(source: Source) -> None:
 def check_samples(samples: Samples, part: str, source: Source) -> None:
     """Raise a `DataError` unless `samples` can stand beside the other samples of `source`."""
     if len(samples) == 0:
+        if part == "test" and source.split == "ours":
+            _refuse_no_test(source)
         raise DataError(f"The {part} set is empty; at least one sample is needed.")
     expected, found = source.train.inputs.shape[1:], samples.inputs.shape[1:]
     if found != expected:
@@ -26,6 +28,16 @@ def check_samples(samples: Samples, part: str, source: Source) -> None:
         )
     _check_labels(samples, part, len(source.class_names))
     _check_finite(samples, part)
+
+
+def _refuse_no_test(source: Source) -> None:
+    """Nothing could be held out: labels that are no classes, or samples that are all one."""
+    different = len(np.unique(source.train.content_hashes()))
+    raise DataError(
+        f"No class has two different samples, so that none can be held out for testing: the "
+        f"{len(source.train)} samples have {len(source.class_names)} labels and {different} different "
+        "inputs; are the labels classes, and do the samples differ?"
+    )
 
 
 def check_left(train: Samples, trusted: Samples, source: Source) -> None:

@@ -16,7 +16,7 @@ from reweigh.errors import DataError
 Kind: TypeAlias = Literal["number", "date", "true or false"]
 """What numbers were written as."""
 GAPS = ("na", "n/a", "null", "none", "?", "-")
-"""What stands for an empty cell where all others are numbers."""
+"""What stands for an empty cell where all others are numbers, dates, or true and false."""
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _WITH_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*)(,\d+)?([eE][+-]?\d+)?", re.ASCII)
 """1.234,50 as a number; the comma may be missing."""
@@ -86,10 +86,21 @@ class Columns:
         cells = self.values[name]
         if cells.dtype.kind in "Mb":
             return "date" if cells.dtype.kind == "M" else "true or false"
-        first = next((text for text in self.texts(name).tolist() if text), "")
+        texts = self.texts(name)
+        first = next(iter(texts[(texts != "") & ~_gaps(texts)].tolist()), "")
         if _ISO.fullmatch(first):
             return "date"
         return "true or false" if first.lower() in ("true", "false") else "number"
+
+    def all_gaps(self, name: str) -> bool:
+        """Whether every cell is empty, or NA and the like."""
+        texts = self.texts(name)
+        return bool(((texts == "") | _gaps(texts)).all())
+
+    def beyond_floats(self, name: str) -> bool:
+        """Whether numbers of a column may differ and be one float: whole ones beyond 2^53."""
+        numbers = self.numbers(name)
+        return numbers is not None and bool((np.abs(numbers) >= 2**53).any())
 
     def remarks(self, features: Iterable[str] = ()) -> tuple[str, ...]:
         """How the file was written, where that is worth a word."""
@@ -132,15 +143,16 @@ def as_numbers(cells: NDArray[Any], decimal_commas: bool = False) -> NDArray[np.
     if not full.any():
         return found
     some_numbers = _either_numbers if decimal_commas else _plain_numbers
-    for read in (some_numbers, _truths, _dates):
-        if (some := read(texts[full])) is not None:
-            found[full] = some
-            return found
-    known = full & ~np.isin(np.char.lower(texts), GAPS)
-    if known.any() and (some := some_numbers(texts[known])) is not None:
-        found[known] = some
-        return found
+    for known in (full, full & ~_gaps(texts)):
+        for read in (some_numbers, _truths, _dates):
+            if known.any() and (some := read(texts[known])) is not None:
+                found[known] = some
+                return found
     return None
+
+
+def _gaps(texts: NDArray[np.str_]) -> NDArray[np.bool_]:
+    return np.isin(np.char.lower(texts), GAPS)
 
 
 def _plain_numbers(texts: NDArray[np.str_]) -> NDArray[np.float64] | None:

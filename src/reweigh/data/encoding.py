@@ -2,6 +2,7 @@
 
 Numbers are standardised, texts become one-hot. A text that no training row has is all zeros. An empty
 cell among numbers stands at their mean, and a column of its own says so where training rows have such.
+A number that is the same in all training rows taught the student nothing, so it stays what it was there.
 """
 
 from typing import Self
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from reweigh.data.columns import Columns
+from reweigh.data.columns import Columns, Kind
 from reweigh.data.first_few import first_few
 from reweigh.data.ignoring import ignoring
 from reweigh.errors import DataError
@@ -20,7 +21,10 @@ _SHOWN = 40  # characters of a text in a sentence
 
 
 class Column(BaseModel):
-    """One column: (x − mean) / scale, with [x is missing] if it has `gaps`, or one number a category."""
+    """One column: (x − mean) / scale, with [x is missing] if it has `gaps`, or one number a category.
+
+    Of a `constant` one, 0 for x.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -28,6 +32,9 @@ class Column(BaseModel):
     mean: float = 0.0
     scale: float = 1.0
     gaps: bool = False
+    constant: bool = False
+    kind: Kind | None = None
+    """What its numbers were written as; None in runs of before."""
     categories: tuple[str, ...] | None = None
 
     @classmethod
@@ -42,10 +49,11 @@ class Column(BaseModel):
         known = numbers[train & ~np.isnan(numbers)]
         if not len(known):
             return "empty in all training rows"
-        gaps = bool(np.isnan(numbers[train]).any())
+        found = cls(name=name, gaps=bool(np.isnan(numbers[train]).any()), kind=columns.kind(name))
         if known.min() == known.max():  # its mean and deviation would be rounding errors
-            return cls(name=name, mean=float(known[0]), gaps=gaps)
-        return cls(name=name, mean=float(known.mean()), scale=float(known.std()), gaps=gaps)
+            return found.model_copy(update={"mean": float(known[0]), "constant": True})
+        moments = {"mean": float(known.mean()), "scale": float(known.std())}
+        return found.model_copy(update=moments)
 
     def __call__(self, columns: Columns) -> NDArray[np.float32]:
         """(n, 1) or (n, 2) of numbers, (n, categories) of texts."""
@@ -57,15 +65,40 @@ class Column(BaseModel):
         if self.categories is not None:
             texts = columns.texts(self.name)[:, None]
             return (texts == np.asarray(self.categories)[None, :]).astype(np.float32)
+        numbers = self.numbers(columns)
+        missing = np.isnan(numbers)
+        values = np.where(missing | self.constant, 0.0, (numbers - self.mean) / self.scale)
+        with np.errstate(over="ignore"):  # told in our own words
+            small = values.astype(np.float32)
+        self._refuse_infinite(small, columns)
+        return np.stack([small, missing][: 1 + self.gaps], axis=1).astype(np.float32)
+
+    def numbers(self, columns: Columns) -> NDArray[np.float64]:
+        """The column's numbers (n,), if they are written as in training."""
         numbers = columns.numbers(self.name)
+        if columns.all_gaps(self.name):  # by itself, a column of nothing but NA could be texts
+            return np.full(len(columns), np.nan)
         if numbers is None:
             raise DataError(
                 f"{columns.origin}: column {self.name!r} holds text where the student learned from "
                 f"numbers."
             )
-        missing = np.isnan(numbers)
-        values = np.where(missing, 0.0, (numbers - self.mean) / self.scale)
-        return np.stack([values, missing][: 1 + self.gaps], axis=1).astype(np.float32)
+        kind = columns.kind(self.name)
+        if self.kind is not None and (kind == "date") != (self.kind == "date"):
+            raise DataError(
+                f"{columns.origin}: column {self.name!r} is read as {kind}, and the student learned from "
+                f"it as {self.kind}: write it as in training (dates as 2023-03-17)."
+            )
+        return numbers
+
+    def _refuse_infinite(self, values: NDArray[np.float32], columns: Columns) -> None:
+        wrong = np.flatnonzero(np.isinf(values))
+        if len(wrong):
+            raise DataError(
+                f"{columns.origin}: column {self.name!r} has {str(columns.values[self.name][wrong[0]])!r} in "
+                f"data row {wrong[0] + 1}, too far from the training rows' mean of {self.mean:g} to "
+                "compute with; correct the cell or drop the row."
+            )
 
 
 class Encoding(BaseModel):
@@ -93,10 +126,12 @@ class Encoding(BaseModel):
         return np.concatenate([column(columns) for column in self.columns], axis=1)
 
     def cautions(self, columns: Columns) -> list[str]:
-        """Columns with texts or gaps that no training row has: the student knows nothing of them."""
+        """Columns with what no training row has: the student knows nothing of it."""
         said = (_texts_unknown(column, columns) for column in self.columns if column.categories)
-        gaps = (_gaps_unknown(column, columns) for column in self.columns if not column.categories)
-        return [words for words in (*said, *gaps) if words is not None]
+        numeric = [column for column in self.columns if not column.categories]
+        gaps = (_gaps_unknown(column, columns) for column in numeric)
+        others = (_others_unknown(column, columns) for column in numeric if column.constant)
+        return [words for words in (*said, *gaps, *others) if words is not None]
 
     @property
     def features(self) -> list[str]:
@@ -121,12 +156,23 @@ def _texts_unknown(column: Column, columns: Columns) -> str | None:
 
 
 def _gaps_unknown(column: Column, columns: Columns) -> str | None:
-    numbers = columns.numbers(column.name)
-    if column.gaps or numbers is None or not np.isnan(numbers).any():
+    numbers = column.numbers(columns)
+    if column.gaps or not np.isnan(numbers).any():
         return None
     return (
         f"column {column.name!r}: {np.isnan(numbers).sum()} of {len(numbers)} rows are empty, which no "
         "training row is; they are taken for the mean"
+    )
+
+
+def _others_unknown(column: Column, columns: Columns) -> str | None:
+    numbers = column.numbers(columns)
+    other = ~np.isnan(numbers) & (numbers != column.mean)  # (n,)
+    if not other.any():
+        return None
+    return (
+        f"column {column.name!r}: {other.sum()} of {len(numbers)} rows differ from what it is in all "
+        "training rows; the student knows nothing of that, and the column is not looked at"
     )
 
 

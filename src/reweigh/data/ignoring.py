@@ -9,8 +9,10 @@ from collections.abc import Iterable
 def ignoring(names: Iterable[str]) -> str:
     """`--set data.ignore=…` with all these names, quoted for a shell."""
     listed = list(dict.fromkeys(names))
-    if nameless := [name for name in listed if not name or "," in name]:
-        return f"delete {nameless[0]!r} in the file (data.ignore takes names without commas)"
+    if "" in listed:
+        return "give the column without a name one in the file, or delete it there"
+    if unfit := [name for name in listed if "," in name]:
+        return f"rename or delete {unfit[0]!r} in the file: data.ignore takes names without commas"
     value = ",".join(listed)
     return f"--set {shlex.quote(f'data.ignore={_as_text(value)}')}"
 

@@ -68,12 +68,14 @@ def _of_feature(columns: Columns, column: Column, train: NDArray[np.bool_]) -> R
     if not empty and (seen == column.mean).all():
         return Reading(column.name, "constant")
     kind = columns.kind(column.name)
-    return Reading(column.name, kind, empty, key=kind == "number" and _all_different(numbers))
+    return Reading(column.name, kind, empty, key=kind == "number" and _is_key(columns, column.name))
 
 
-def _all_different(numbers: NDArray[np.float64]) -> bool:
+def _is_key(columns: Columns, name: str) -> bool:
     """Whether every row has a whole number of its own; the costly question last."""
-    n = len(numbers)
-    if not (numbers == np.floor(numbers)).all() or np.ptp(numbers) < n - 1:
+    numbers, n = columns.numbers(name), len(columns)
+    if numbers is None or not (numbers == np.floor(numbers)).all():
         return False
-    return len(np.unique(numbers)) == n
+    if columns.beyond_floats(name):
+        return len(np.unique(columns.texts(name))) == n
+    return bool(np.ptp(numbers) >= n - 1) and len(np.unique(numbers)) == n

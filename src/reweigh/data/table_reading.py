@@ -97,7 +97,8 @@ def _cells(column: Any, place: str) -> NDArray[Any]:
     from pyarrow import float64, string, types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+    bytes_ = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    if types.is_nested(kind) or any(of_bytes(kind) for of_bytes in bytes_):
         raise DataError(f"{place} holds {kind}, not one number, date or text a row; leave it out.")
     if types.is_decimal(kind):
         return column.cast(float64()).to_numpy()

@@ -34,6 +34,8 @@ def test_tables_images_names_and_trusted(tmp_path):
         ({"y_train": np.ones(40)}, "y_train has type float64"),
         ({"y_train": np.ones(40, int)}, r"Class 0 \('0'\) has no training sample"),
         ({"y_train": np.zeros(40, int), "y_test": np.zeros(20, int)}, "at least two"),
+        ({"y_train": np.array([0, 10**12] * 20)}, "label 1000000000000 among 40 samples; number"),
+        ({"class_names": ["a", "a"]}, "class_names has 'a' twice"),
         ({"y_test": np.full(20, 5)}, "test sample 0 has label 5"),
         ({"x_train": np.full((40, 3), np.nan)}, "not finite"),
         ({"x_train": np.ones((40, 2, 2))}, "type float64 and shape"),

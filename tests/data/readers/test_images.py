@@ -130,3 +130,30 @@ def test_a_missing_pillow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(DataError, match=r"reweigh\[images\]"):
         load(str(tmp_path))
+
+
+def test_transparent_parts_are_white_and_opaque_ones_as_they_are(tmp_path):
+    """A picture may live in its transparency alone."""
+    pixels = picture(tmp_path / "x.png", 1)
+    alpha = np.full((*pixels.shape[:2], 1), 255, np.uint8)
+    alpha[0] = 0
+    tree(tmp_path / "all")
+    path = tmp_path / "all/train/cat/0.png"
+    Image.fromarray(np.concatenate([pixels, alpha], axis=2)).save(path)
+    train = load(str(tmp_path / "all")).train
+    found = train.inputs[train.names.tolist().index("cat/0.png")]
+    assert (found[0] == 255).all()
+    np.testing.assert_array_equal(found[1:], pixels[1:])
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [("", "data row 1 has no path"), ("a.txt", "a.txt cannot be read as an image")],
+)
+def test_a_list_whose_first_path_is_odd_is_still_one_of_images(tmp_path, first, words):
+    for i in range(4):
+        picture(tmp_path / f"{i}.png", i)
+    lines = ["path,label", f"{first},cat", *(f"{i}.png,{['cat', 'dog'][i % 2]}" for i in range(4))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=words):
+        load(str(tmp_path / "t.csv"))

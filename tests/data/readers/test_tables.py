@@ -171,3 +171,17 @@ def test_a_missing_pyarrow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DataError, match=r"reweigh\[tables\]"):
         load(str(tmp_path / "t.parquet"))
+
+
+def test_whole_numbers_that_are_one_float_are_two_keys_and_no_copies(tmp_path):
+    key = 10**18
+    rows = [[key + 50 * i, i % 3, "yes" if i % 2 else "no"] for i in range(40)]
+    source = load(write(tmp_path, "key,size,label", rows))
+    assert [reading.name for reading in source.readings if reading.key] == ["key"]
+    assert np.bincount(source.test.labels).tolist() == [4, 4]  # copies would stay together
+
+
+def test_labels_that_are_no_classes_are_told(tmp_path):
+    rows = [[i % 7, i + 0.5] for i in range(20)]
+    with pytest.raises(DataError, match=r"20 samples have 20 labels and 7 different inputs; are"):
+        load(write(tmp_path, "a,label", rows))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.classes import class_names_of, encode
+from reweigh.data.columns import repeated
 from reweigh.data.npz import read_npz
 from reweigh.data.samples import Kind, Samples, Source, numbered
 from reweigh.errors import DataError
@@ -72,7 +73,10 @@ def inputs_of(inputs: NDArray[Any], origin: str) -> NDArray[Any]:
 
 def _class_names(arrays: dict[str, NDArray[Any]], path: Path) -> tuple[str, ...]:
     if "class_names" in arrays:
-        return tuple(str(name) for name in arrays["class_names"].reshape(-1))
+        names = arrays["class_names"].reshape(-1).astype(np.str_)
+        if (twice := repeated(names)) is not None:
+            raise DataError(f"{path}: class_names has {twice!r} twice; each class needs its own.")
+        return tuple(names.tolist())
     labels = arrays["y_train"]
     if labels.dtype.kind == "U":
         return class_names_of(labels)
@@ -81,4 +85,9 @@ def _class_names(arrays: dict[str, NDArray[Any]], path: Path) -> tuple[str, ...]
             f"{path}: y_train has type {labels.dtype} and {labels.size} values; expected class "
             f"numbers or names."
         )
-    return tuple(str(c) for c in range(int(labels.max()) + 1))
+    if (most := int(labels.max())) >= labels.size:  # some class is without a sample
+        raise DataError(
+            f"{path}: y_train has the label {most} among {labels.size} samples; number the classes from 0 "
+            "without gaps, or give their names."
+        )
+    return tuple(str(c) for c in range(most + 1))

@@ -1,12 +1,16 @@
 """Image files as one array of bytes, and which of them are unfit for it."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reweigh.data.first_few import first_few
 from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 
 def read_images(paths: list[Path], image_size: int | None) -> NDArray[np.uint8]:
@@ -88,12 +92,22 @@ def _load(
                     "range of brightness that matters)"
                 )
             grey = channels == 1 or image.mode in {"1", "L"}
-            plain = image.convert("L" if grey else "RGB")
+            plain = _on_white(image).convert("L" if grey else "RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
         return f"cannot be read as an image ({problem})"
     if image_size is not None:
         plain = plain.resize((image_size, image_size), Image.Resampling.BILINEAR)
     return np.asarray(plain)
+
+
+def _on_white(image: "Image.Image") -> "Image.Image":
+    """Transparent parts as people see them on a page: what colour they hide is no input."""
+    from PIL import Image
+
+    if image.mode not in {"RGBA", "LA", "PA"} and "transparency" not in image.info:
+        return image
+    drawn = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn)
 
 
 def _stacked(images: list[NDArray[np.uint8]], shape: tuple[int, ...]) -> NDArray[np.uint8]:

@@ -53,6 +53,10 @@ def read_listing(
 ) -> Source:
     """The source in a CSV whose column `path` names image files, and the samples unless `id_column` does."""
     texts, files = columns.labels(label_column), columns.texts("path")
+    if not (named := files != "").all():
+        raise DataError(
+            f"{path}: data row {named.argmin() + 1} has no path; name its image or drop it."
+        )
     class_names = class_names_of(texts)
     images = read_images([path.parent / name for name in files.tolist()], image_size)
     names = files if id_column is None else columns.texts(id_column)

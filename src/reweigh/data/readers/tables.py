@@ -96,12 +96,16 @@ def encoded(source: Source, features: list[str], ignored: tuple[str, ...] = ()) 
 
 
 def _lists_images(columns: Columns) -> bool:
-    return "path" in columns.names and Path(columns.texts("path")[0]).suffix.lower() in SUFFIXES
+    """Whether most of its paths end as images do: one that does not is then told."""
+    if "path" not in columns.names:
+        return False
+    images = [Path(name).suffix.lower() in SUFFIXES for name in columns.texts("path").tolist()]
+    return 2 * sum(images) > len(images)
 
 
 def _codes(columns: Columns, name: str) -> NDArray[np.float64]:
     """One number per cell that is equal where the cells are: what copies are told by."""
     numbers = columns.numbers(name)
-    if numbers is not None:
+    if numbers is not None and not columns.beyond_floats(name):
         return numbers
     return np.unique(columns.texts(name), return_inverse=True)[1].astype(np.float64).reshape(-1)

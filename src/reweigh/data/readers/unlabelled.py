@@ -74,9 +74,8 @@ class Reader:
 
     def _images(self, files: list[Path], names: list[str], origin: Path) -> Unlabelled:
         if self.kind != "image":
-            raise DataError(
-                f"The student takes rows of a table (.csv, .parquet, .npz), not {origin}."
-            )
+            takes = ".npz" if self.encoding is None else ".csv, .parquet"
+            raise DataError(f"The student takes rows of a table ({takes}), not {origin}.")
         strange = [file for file in files if file.suffix.lower() not in SUFFIXES]
         if strange or not files:
             what = f"{strange[0].name} is no image" if strange else "there is no image"
