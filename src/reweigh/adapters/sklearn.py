@@ -10,6 +10,7 @@ In a pipeline: `pipe.fit(X, y, classifier__trusted=checked)`; in a cross-validat
 `cross_val_score(model, X, y, params={"trusted": checked})`.
 """
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +27,7 @@ from reweigh.audit.issues import find_label_issues
 from reweigh.audit.quality import get_label_quality_scores
 from reweigh.audit.weights import last_weights, weight_or_nan
 from reweigh.config import RunConfig, read_config
+from reweigh.data.first_few import first_few
 from reweigh.data.overlap import drop_copies
 from reweigh.data.samples import Problem, Samples, numbered
 from reweigh.errors import UsageError
@@ -106,9 +108,7 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
     def _learn_scale(self, inputs: NDArray[Any]) -> None:
         self._mean, self._scale = np.zeros(1), np.ones(1)
         if inputs.ndim == 2:
-            same = (inputs == inputs[:1]).all(
-                0
-            )  # (d,): they teach nothing, and stay 0 for all rows
+            same = (inputs == inputs[:1]).all(0)  # (d,): they teach nothing, and are 0 in all rows
             self._mean = np.where(same, inputs[0], inputs.mean(0))
             self._scale = np.where(same, np.inf, inputs.std(0))
 
@@ -121,8 +121,13 @@ class ReweighedClassifier(ClassifierMixin, BaseEstimator):
     def _problem(self, whole: Samples, known: NDArray[np.bool_]) -> Problem:
         checked, names = whole.take(known), tuple(map(str, self.classes_))
         missing = set(range(len(self.classes_))) - set(checked.labels.tolist())
-        if missing:
-            raise UsageError(f"no trusted row has class {names[min(missing)]!r}; check some")
+        if missing:  # a fold of a cross-validation may lose those of a rare class
+            told = first_few([repr(names[c]) for c in sorted(missing)], "classes")
+            warnings.warn(
+                f"no trusted row has class {told}: whether labels say so rightly cannot be learned; "
+                "check some",
+                stacklevel=3,
+            )
         kind = "table" if whole.inputs.ndim == 2 else "image"
         rest = drop_copies(whole.take(~known), checked)
         return Problem(rest, checked, checked, names, kind, None, {})  # nothing is tested here
