@@ -9,7 +9,7 @@ from tests.training.small import settings
 
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import train
-from reweigh.training.run_folder import read_metrics
+from reweigh.training.run_records import read_metrics
 
 PAGE = (Path(__file__).parents[1] / "docs/runs.md").read_text(encoding="utf-8")
 

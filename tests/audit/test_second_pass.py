@@ -16,7 +16,7 @@ from reweigh.cli.app import app
 from reweigh.errors import InterruptedRun, UsageError
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import settings_of
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_records import read_status
 from reweigh.training.tasks import prepared
 
 

@@ -9,7 +9,7 @@ from tests.training.small import TINY
 
 from reweigh.cli.app import main
 from reweigh.training import keeper, run
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_records import read_status
 
 SETTINGS = [part for text in (*TINY, "method.name=uniform") for part in ("--set", text)]
 

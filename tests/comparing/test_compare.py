@@ -17,7 +17,8 @@ from reweigh.config import RunConfig
 from reweigh.errors import DataError, InterruptedRun, UnwritableError, UsageError
 from reweigh.training import run
 from reweigh.training.progress import SilentProgress
-from reweigh.training.run_folder import RunFolder, read_status
+from reweigh.training.run_folder import RunFolder
+from reweigh.training.run_records import read_status
 
 Runs = list[tuple[str, RunConfig]]
 _RECORD = {"fingerprint": "aaa"}

@@ -11,7 +11,7 @@ from tests.distributed.runs import run_story, settings
 from reweigh.errors import CheckpointError
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import read_metrics, read_status
+from reweigh.training.run_records import read_metrics, read_status
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from tests.distributed.runs import settings
 
 from reweigh.config import to_toml
-from reweigh.training.run_folder import read_metrics, read_status
+from reweigh.training.run_records import read_metrics, read_status
 
 LAUNCH = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1")
 EPOCHS = 40

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.faults.fault import Fault
 from tests.training.small import TINY
 
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_records import read_status
 
 _BUSY = {"one worker idle": "uniform", "both busy": "uniform,focal"}
 _PATIENCE = 240.0  # seconds; three processes import torch

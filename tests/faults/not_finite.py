@@ -16,7 +16,7 @@ from reweigh.training.checkpoint import Checkpoints
 from reweigh.training.keeper import refuse_non_finite
 from reweigh.training.loop import Loop
 from reweigh.training.pool import Pool
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_records import read_status
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import Workshop
 

@@ -13,7 +13,7 @@ from tests.training.interrupted import tiny
 from reweigh.methods.l2t_data import L2TData
 from reweigh.training import checkpoint, run
 from reweigh.training.loop import Loop
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_records import read_status
 from reweigh.training.tasks.classification import Classification
 
 _PHASES: dict[str, tuple[Any, str]] = {

@@ -15,7 +15,7 @@ from reweigh.config.methods import METHODS
 from reweigh.methods import method_for
 from reweigh.training import run
 from reweigh.training.progress import SilentProgress
-from reweigh.training.run_folder import read_metrics, read_status
+from reweigh.training.run_records import read_metrics, read_status
 
 BUDGET = {"every": 2, "through": 2, "episodes": 2, "mentor_steps": 5, "hidden": 8}
 """Settings that make any method short, and let every teacher learn within few steps."""

@@ -20,7 +20,7 @@ from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
 from reweigh.training.result import RunResult
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import read_metrics
+from reweigh.training.run_records import read_metrics
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.weight_store import WeightStore
 

@@ -10,7 +10,7 @@ from reweigh.training.keeper import Keeper, refuse_non_finite
 from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_records import read_status
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

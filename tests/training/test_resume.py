@@ -17,7 +17,7 @@ from tests.training.interrupted import (
 
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import read_status
+from reweigh.training.run_records import read_status
 
 _EPOCH = 12  # steps
 

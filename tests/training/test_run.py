@@ -19,7 +19,7 @@ from reweigh.training.progress import SilentProgress
 from reweigh.training.result import ErrorResult
 from reweigh.training.rows import Rows
 from reweigh.training.run import train
-from reweigh.training.run_folder import read_metrics, read_status
+from reweigh.training.run_records import read_metrics, read_status
 from reweigh.training.tasks import Standing, classification
 
 

@@ -13,12 +13,8 @@ from reweigh.config import RunConfig, read_config, run_id
 from reweigh.config.reading import check
 from reweigh.errors import CheckpointError, DataError, InterruptedRun, UsageError
 from reweigh.training import run_folder
-from reweigh.training.run_folder import (
-    RunFolder,
-    default_folder,
-    read_metrics,
-    read_status,
-)
+from reweigh.training.run_folder import RunFolder, default_folder
+from reweigh.training.run_records import read_metrics, read_status
 
 COMMAND = ["reweigh", "train", "--set", "data.name=two words"]
 

@@ -33,7 +33,7 @@ from reweigh.training.generators import seeded
 from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
 from reweigh.training.run import begin_or_go_on, set_up_torch
-from reweigh.training.run_folder import read_record
+from reweigh.training.run_records import read_record
 from reweigh.training.tasks import prepared
 from reweigh.training.tasks.classification import Classification
 from reweigh.training.workshop import Workshop

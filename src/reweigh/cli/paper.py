@@ -195,7 +195,7 @@ def _plan(
     """What a run would do."""
     from reweigh.paper.plan import waves
     from reweigh.paper.run import chosen, scale_of
-    from reweigh.training.run_folder import is_done
+    from reweigh.training.run_records import is_done
 
     scale_of(place.folder, scale.value)
     cells = chosen(recipe.cells(scale.value), only)
@@ -222,7 +222,7 @@ def _draw(recipe: "Recipe", scale: ScaleName, place: "Place", only: list[str]) -
     from reweigh.paper.run import chosen, homes
     from reweigh.report.contents import read_report
     from reweigh.report.write import missing_packages, write_report
-    from reweigh.training.run_folder import is_done
+    from reweigh.training.run_records import is_done
 
     if (missing := missing_packages()) is not None:
         screen.say(missing)

@@ -25,7 +25,7 @@ from reweigh.replacing import make_folder
 from reweigh.run_files import is_run
 from reweigh.training.kept_result import kept_result
 from reweigh.training.progress import Progress, SilentProgress
-from reweigh.training.run_folder import is_done
+from reweigh.training.run_records import is_done
 
 
 def compare(

@@ -12,7 +12,8 @@ from reweigh.own_code import named_in
 from reweigh.run_files import ENVIRONMENT
 from reweigh.training.progress import Progress
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import RunFolder, read_record
+from reweigh.training.run_folder import RunFolder
+from reweigh.training.run_records import read_record
 
 Named = tuple[str, Settings]
 Ended = tuple[str, Settings, ReweighError | None]

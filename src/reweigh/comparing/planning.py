@@ -13,7 +13,7 @@ from reweigh.config.lineup import folder_name
 from reweigh.errors import ReweighError, in_a_sentence
 from reweigh.own_code import named_in
 from reweigh.training.rehearsal import rehearse
-from reweigh.training.run_folder import is_done
+from reweigh.training.run_records import is_done
 
 
 @dataclass(frozen=True)

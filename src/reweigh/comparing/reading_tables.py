@@ -18,7 +18,7 @@ from reweigh.errors import UsageError
 from reweigh.run_files import CONFIG, STATUS, is_run
 from reweigh.training.kept_result import kept_result
 from reweigh.training.result import RESULT
-from reweigh.training.run_folder import is_done, read_record
+from reweigh.training.run_records import is_done, read_record
 
 
 @dataclass(frozen=True)

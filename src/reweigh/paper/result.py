@@ -14,7 +14,7 @@ from reweigh.comparing.written_tables import latex, markdown
 from reweigh.paper.cell import PAPER, Cell, Recipe, Scale
 from reweigh.paper.plan import Named, Place, runs_of
 from reweigh.training.kept_result import kept_result
-from reweigh.training.run_folder import is_done
+from reweigh.training.run_records import is_done
 
 Found = dict[str, Any]
 WORDS = ("setting", "row", "")

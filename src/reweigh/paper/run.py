@@ -11,7 +11,7 @@ from reweigh.paper.plan import Place, runs_of, waves
 from reweigh.paper.result import Result, read_result
 from reweigh.replacing import make_folder, write_atomically
 from reweigh.training.progress import Progress
-from reweigh.training.run_folder import read_record
+from reweigh.training.run_records import read_record
 
 MARK = "paper.json"
 

@@ -14,7 +14,7 @@ from reweigh.report.runs import Run
 from reweigh.run_files import ENVIRONMENT, STATUS
 from reweigh.training.kept_result import kept_result
 from reweigh.training.run import refuse_unfinished
-from reweigh.training.run_folder import read_metrics, read_record
+from reweigh.training.run_records import read_metrics, read_record
 
 _FREE = {"labels", "true_labels", "drop", "dir", "seed"}
 """Settings of the data in which runs may differ and still compare: what a second pass changes."""

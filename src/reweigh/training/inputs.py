@@ -19,7 +19,7 @@ from reweigh.errors import CheckpointError, DataError
 from reweigh.replacing import write_atomically
 from reweigh.training.images import Images, Normalisation
 from reweigh.training.rows import Rows
-from reweigh.training.run_folder import read_record
+from reweigh.training.run_records import read_record
 
 FILE = "inputs.json"
 

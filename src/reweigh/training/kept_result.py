@@ -6,7 +6,7 @@ from typing import Any
 
 from reweigh.errors import CheckpointError
 from reweigh.training.result import RESULT, BleuResult, ErrorResult, RunResult
-from reweigh.training.run_folder import read_record
+from reweigh.training.run_records import read_record
 
 
 def kept_result(home: Path) -> dict[str, Any]:

@@ -29,7 +29,8 @@ from reweigh.training.noise_found import noise_auroc
 from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress
 from reweigh.training.result import RESULT, RunResult
-from reweigh.training.run_folder import RunFolder, read_status
+from reweigh.training.run_folder import RunFolder
+from reweigh.training.run_records import read_status
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.short_runs import of_length
 from reweigh.training.start import starting_point

@@ -43,7 +43,6 @@ from reweigh.errors import (
 from reweigh.replacing import replacing, write_atomically
 from reweigh.run_files import CONFIG, ENVIRONMENT, STATUS, refuse_no_run
 from reweigh.training.environment import environment
-from reweigh.training.result import RESULT
 
 Status = Literal["running", "done", "interrupted", "failed"]
 _DISK = {
@@ -186,38 +185,6 @@ def folder_of(config: Settings) -> Path | None:
     """The newest folder under `runs` of a run with these settings, finished or not."""
     found = sorted(Path("runs").glob(f"*_{run_id(config)[:8]}/{CONFIG}"))
     return found[-1].parent if found else None
-
-
-def read_status(path: Path) -> str | None:
-    """The status word of a run folder, or None where there is no run."""
-    file = path / STATUS
-    return str(read_record(file).get("status")) if file.is_file() else None
-
-
-def is_done(path: Path) -> bool:
-    """Whether the run in a folder has come to something."""
-    return read_status(path) == "done" and (path / RESULT).is_file()
-
-
-def read_record(file: Path) -> dict[str, Any]:
-    """The JSON object in one of a run's files."""
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
-    if not isinstance(record, dict):
-        raise CheckpointError(f"{file} holds no JSON object; was it changed?")
-    return record
-
-
-def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """All rows of metrics.jsonl; a last line cut off by a crash is left out."""
-    file = path / "metrics.jsonl"
-    try:
-        text = file.read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.split("\n")[:-1]]
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
 
 
 def _drop_cut_off_line(file: Path) -> None:

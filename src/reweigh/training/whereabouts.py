@@ -7,7 +7,7 @@ from reweigh.config import Settings
 from reweigh.config.section import Section
 from reweigh.data.catalogue import names, text_names
 from reweigh.run_files import ENVIRONMENT
-from reweigh.training.run_folder import read_record
+from reweigh.training.run_records import read_record
 
 _PATHS = ("name", "dir", "labels", "trusted", "test", "drop", "vocabulary")
 _MATRIX = "matrix:"  # what comes before a path in `noise`

@@ -18,7 +18,7 @@ from reweigh.training.loop import Loop
 from reweigh.training.progress import SilentProgress
 from reweigh.training.result import BleuResult
 from reweigh.training.run import resume, train
-from reweigh.training.run_folder import read_metrics
+from reweigh.training.run_records import read_metrics
 from reweigh.training.tasks import Standing, prepared, translation
 from reweigh.training.workshop import Workshop
 
