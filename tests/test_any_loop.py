@@ -704,3 +704,17 @@ def test_a_little_decay_added_to_the_loss_is_told() -> None:
     optimizer.step()
     with pytest.raises(UsageError, match="put further terms into per_sample_loss"):
         loop.after_step()
+
+
+def test_a_refused_state_changes_nothing() -> None:
+    loop, other = held(), held()
+    with torch.no_grad():
+        for p in other.teacher.parameters():
+            p.add_(1)
+    state = other.state_dict()
+    del state["clock"]["passes"]
+    before = {name: t.clone() for name, t in loop.teacher.state_dict().items()}
+    with pytest.raises(CheckpointError, match="does not fit this version: passes"):
+        loop.load_state_dict(state)
+    for name, t in loop.teacher.state_dict().items():
+        assert torch.equal(t, before[name])

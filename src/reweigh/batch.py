@@ -46,7 +46,8 @@ def rows_not_finite(batch: Batch, n: int) -> Tensor:
 
 def moved_to(batch: Any, device: torch.device) -> Any:
     """The same batch with its tensors on `device`; containers keep their kind."""
-    return mapped(batch, lambda tensor: tensor.to(device, non_blocking=True))
+    ahead = device.type != "cpu"  # what goes to the CPU is read at once, and has to have arrived
+    return mapped(batch, lambda tensor: tensor.to(device, non_blocking=ahead))
 
 
 def mapped(batch: Any, change: Callable[[Tensor], Tensor]) -> Any:

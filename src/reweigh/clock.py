@@ -51,8 +51,12 @@ class Clock:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Stand where another clock stood."""
+        self.refuse_other(state)
+        vars(self).update(state)
+
+    def refuse_other(self, state: dict[str, Any]) -> None:
+        """Refuse what a clock of another version saved."""
         expected = set(self.state_dict())
         if set(state) != expected:
             missing = ", ".join(sorted(expected ^ set(state)))
             raise CheckpointError(f"the saved state does not fit this version: {missing}")
-        vars(self).update(state)

@@ -34,11 +34,13 @@ def load(lessons: "Lessons", state: dict[str, Any]) -> None:
     teacher, optimizer, engine = lessons.teacher, lessons.optimizer, lessons.engine
     if engine is not None:
         refuse_other(engine, state["built"])
+    lessons.clock.refuse_other(state["clock"])
     if teacher is not None:
         _refuse_other_teacher(teacher, state["teacher"])
-        teacher.load_state_dict(state["teacher"])
     if optimizer is not None:
-        optimizer.load_state_dict(state["teacher_optimizer"])
+        optimizer.load_state_dict(state["teacher_optimizer"])  # which refuses before it changes
+    if teacher is not None:
+        teacher.load_state_dict(state["teacher"])
     if engine is not None:
         engine.steps = unpack(moved_to(state["window"], lessons.device))
         if engine.trajectory == "auto":  # it had chosen by the memory that was free

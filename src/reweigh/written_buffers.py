@@ -27,7 +27,7 @@ class WrittenBuffers:
         modes = [m.training for m in self.module.modules()]
         if modes != self._modes:
             self._modes, self._written, self._marks = modes, None, {}
-            self._followed = set(_statistics(self.module))
+            self._followed = set(statistics(self.module))
         now = dict(self.module.named_buffers())
         marks = {name: (id(b), 0 if b.is_inference() else b._version) for name, b in now.items()}
         if self._marks:
@@ -46,7 +46,7 @@ class WrittenBuffers:
                 now[name].copy_(kept)
 
 
-def _statistics(module: nn.Module) -> Iterator[str]:
+def statistics(module: nn.Module) -> Iterator[str]:
     """Running statistics of layers in training mode, which torch's kernels write without a mark."""
     for name, layer in module.named_modules():
         if isinstance(layer, nn.modules.batchnorm._NormBase) and layer.training:

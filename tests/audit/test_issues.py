@@ -82,3 +82,12 @@ def test_labels_of_a_class_that_the_student_does_not_know_are_not_judged() -> No
     found = judged(labels, p, np.array([True, True, False]))
     assert not found.is_issue.any()
     np.testing.assert_array_equal(found.noise_matrix, np.eye(3))
+
+
+def test_of_many_small_classes_the_wrong_labels_add_up() -> None:
+    labels = np.repeat(np.arange(200), 10)
+    matrix = 0.96 * np.eye(200) + 0.04 * np.roll(np.eye(200), 1, axis=1)
+    counts = wrong_per_class(labels, matrix)
+    assert counts.sum() == 80
+    assert counts.max() == 1
+    np.testing.assert_array_equal(wrong_per_class(labels, np.eye(200)), 0)

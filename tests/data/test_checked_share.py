@@ -21,7 +21,14 @@ def test_checked_labels_that_differ_are_counted_and_told(tmp_path: Path) -> None
     assert "Of the 20 checked labels 5 differ from the data's (25.0% ± 9.7 points)" in told(found)
 
 
+def test_none_wrong_is_told_as_well(tmp_path: Path) -> None:
+    """Beside an estimate of many it is the figure to believe."""
+    found = checked(tmp_path, "\n".join(["id,label", *(f"{i},{'ab'[i % 2]}" for i in range(30))]))
+    assert told(found).startswith("None of the 30 checked labels differs from the data's")
+    assert "fewer than 10.0% of all" in told(found)
+
+
 def test_nothing_is_told_where_nobody_can_know(tmp_path: Path) -> None:
-    assert told(checked(tmp_path, "id\n0\n1\n2\n3")) == ""  # confirmed, or just listed
+    assert checked(tmp_path, "id\n0\n1\n2\n3") is None  # confirmed, or just listed
     assert checked(tmp_path, "id,label\n0,b\n1,b", noise="flip:0.2") is None
     assert told(None) == ""

@@ -1,5 +1,6 @@
 """Rows that come after training: what the student never saw must not move it unseen."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +56,16 @@ def test_a_cell_beyond_what_can_be_computed_with_is_named(tmp_path):
     encoding = learned(read(tmp_path, "a\n1\n2\n"))
     with pytest.raises(DataError, match="column 'a' has '1e39' in data row 2, too far from"):
         encoding(read(tmp_path, "a\n1\n1e39\n"))
+
+
+def test_one_long_text_costs_its_own_length(tmp_path):
+    """Of one width, 2,000 cells of this column would take 160 MB."""
+    content = "a\n" + "".join(f"t{i % 3}\n" for i in range(2000)) + "x" * 20_000 + "\n"
+    columns = read(tmp_path, content)
+    tracemalloc.start()
+    found = learned(columns)(columns)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.shape == (2001, 4)
+    np.testing.assert_array_equal(found.sum(axis=1), 1)
+    assert peak < 5e6

@@ -7,6 +7,7 @@ import pytest
 from reweigh.data.columns import Columns
 from reweigh.data.ids import read_ids
 from reweigh.data.samples import Source, numbered
+from reweigh.data.sources import load
 from reweigh.data.table_file import inert
 from reweigh.errors import DataError
 
@@ -119,3 +120,12 @@ def test_ids_with_and_without_labels(tmp_path):
     assert read_ids(file, SOURCE, ("species", "label")).labels.tolist() == ["cat"]
     with pytest.raises(DataError, match="a column 'species'; if it holds corrected labels"):
         read_ids(file, SOURCE, ("label",))
+
+
+def test_in_a_copy_of_an_audit_id_names_the_samples(tmp_path):
+    """Its column `index` counts training samples, and the data may have one of that name."""
+    rows = "".join(f"{100 - i},{i / 7},{i % 2}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("index,x,label\n" + rows)
+    source = load(str(tmp_path / "t.csv"), id_column="index")
+    (tmp_path / "audit.csv").write_text("index,id,name,given_label,label\n100,84,84,0,1\n")
+    assert read_ids(tmp_path / "audit.csv", source, ("label",)).ids.tolist() == [16]

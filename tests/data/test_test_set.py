@@ -92,7 +92,7 @@ def test_what_is_trusted_cannot_test(table: Path) -> None:
         on_test_of(table, lines, trusted=table.with_name("sure.txt"))
     rows = [f"r{i},{i / 7},{'abc'[i % 3]},{i < 30}" for i in range(150)]
     table.write_text("\n".join(["id,x,label,trusted", *rows]))
-    with pytest.raises(DataError, match="names id 3, which is a trusted sample"):
+    with pytest.raises(DataError, match="names 'r3', which is a trusted sample"):
         on_test_of(table, ["r3"], "t.txt")
 
 

@@ -184,3 +184,24 @@ def test_the_default_name_is_readable_and_safe() -> None:
     folder = default_folder(config)
     assert folder.parent == Path("runs")
     assert f"_my-set-flip-0.4_deep_s2_{run_id(config)[:8]}" in folder.name
+
+
+def test_a_run_that_is_taken_up_again_is_never_taken_away(tmp_path: Path) -> None:
+    """It may be refused for where it is called from, and hold weights or somebody's notes."""
+    home = tmp_path / "run"
+    RunFolder.create(home, read_config(None, {}, []), COMMAND).close()
+    (home / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="elsewhere"), RunFolder.reopen(home):
+        raise UsageError("called from elsewhere")
+    assert (home / "notes.txt").read_text() == "mine"
+
+
+def test_a_disk_without_locks_holds_runs_and_warns(tmp_path: Path, monkeypatch, caplog) -> None:
+    def without(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(run_folder.fcntl, "flock", without)
+    with RunFolder.create(tmp_path / "run", read_config(None, {}, []), COMMAND) as run:
+        run.metrics({"epoch": 0})
+    assert "on a disk without locks" in caplog.text
+    assert read_status(tmp_path / "run") == "done"

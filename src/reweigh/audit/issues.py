@@ -105,9 +105,15 @@ def _at_least(right: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArra
 
 
 def wrong_per_class(labels: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Estimated number (K,) of wrong labels among the samples of each given class."""
-    sizes = np.bincount(labels, minlength=len(matrix))
-    return np.rint((1 - np.diag(matrix)) * sizes).astype(np.int64)
+    """Estimated number (K,) of wrong labels among the samples of each given class.
+
+    Rounded by largest remainder: of many small classes each would be rounded to none.
+    """
+    exact = (1 - np.diag(matrix)) * np.bincount(labels, minlength=len(matrix))
+    counts = np.floor(exact).astype(np.int64)
+    left = round(exact.sum()) - counts.sum()
+    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
+    return counts
 
 
 def issues_among(

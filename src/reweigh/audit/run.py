@@ -19,6 +19,7 @@ from reweigh.config import RunConfig
 from reweigh.data.first_few import first_few
 from reweigh.data.samples import Problem, Samples
 from reweigh.training.kept_result import kept_result
+from reweigh.training.run_records import read_metrics
 
 UNEVEN = 10
 """Classes that are this much more frequent than others, by what the trusted samples say. Our choice."""
@@ -144,8 +145,9 @@ def of_the_run(folder: Path) -> Iterator[str]:
     """What casts doubt on the student that judges: it hardly learned, or does not know the classes."""
     result = kept_result(folder)
     yield from result.get("cautions", ())
-    wrong = result.get("trusted_error_last", 0.0)
-    if wrong > MUCH_WRONG:
+    rows = [row for row in read_metrics(folder) if row.get("epoch") == result.get("best_epoch")]
+    wrong = rows[0].get("trusted_error") if rows else None
+    if wrong is not None and wrong > MUCH_WRONG:
         yield (
             f"the student itself gets {wrong:.0%} of the trusted samples wrong, so that what it says of "
             "labels, and how many are wrong, is worth little: train longer, or a better student"

@@ -66,8 +66,9 @@ def reweigh(
 ) -> None:
     """Train good models on imperfect data.
 
-    A teacher weighs every training sample by looking at the student's
-    internal states, and learns from a small trusted set.
+    A teacher weighs every training sample by looking at it through the student
+    (its answers by default, its internal states in the paper's own), and learns
+    from a small trusted set.
 
     Begin with [bold]reweigh demo[/bold]; every verb explains itself with --help.
     """

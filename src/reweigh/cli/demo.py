@@ -6,7 +6,7 @@ from reweigh.cli.screen import screen
 
 
 def demo(
-    out: options.Out = None,
+    out: options.TableOut = None,
     threads: options.Threads = None,
     as_json: options.Json = False,
 ) -> None:

@@ -67,6 +67,10 @@ def train(
         raise UsageError(
             f"--resume {resume}: expected auto; to name a run: reweigh resume {resume}"
         )
+    if allow_drift and resume is None:
+        raise UsageError("--allow-drift is for a run that goes on: add --resume auto.")
+    if dry_run and resume is not None:
+        raise UsageError("--dry-run checks a run that would begin anew: leave out --resume.")
     given = options.settings(
         task=task, data=data, data_dir=data_dir, noise=noise, epochs=epochs, seed=seed,
         method=None if method is None else {"name": method}, device=device, threads=threads,

@@ -7,18 +7,19 @@ Errors and costs compare within them only.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from reweigh.comparing.comparison import Comparison, with_cost
 from reweigh.comparing.table_notes import Row
 from reweigh.config.differences import differences, told_apart
 from reweigh.config.lineup import LINEUP, PRETRAINED
-from reweigh.config.writing import defining, row_in
+from reweigh.config.writing import defining, length, row_in
 from reweigh.errors import UsageError
 from reweigh.run_files import CONFIG, STATUS, is_run
 from reweigh.training.kept_result import kept_result
 from reweigh.training.result import RESULT
-from reweigh.training.run_records import is_done, read_record
+from reweigh.training.run_records import is_done, read_record, read_toml
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def row_of(home: Path, name: str, settings: Mapping[str, Any]) -> Row:
 
 
 def _read(home: Path) -> _Run:
-    settings = defining((home / CONFIG).read_text(encoding="utf-8")) if is_run(home) else {}
+    settings = defining(read_toml(home / CONFIG)) if is_run(home) else {}
     return _Run(home, why_missing(home), settings)
 
 
@@ -105,10 +106,10 @@ def _table(runs: Sequence[_Run], folder: Path, terms: str, lost: Mapping[str, st
 
 
 def _about(settings: Mapping[str, Any]) -> str:
-    """Data, noise and epochs; a file without its folder, which is one of this machine."""
-    data, epochs = settings["data"], settings["training"]["epochs"]
+    """Data, noise and length; a file without its folder, which is one of this machine."""
+    data = settings["data"]
     noise = "no planted noise" if data["noise"] == "none" else f"noise {data['noise']}"
-    return f"{Path(data['name']).name} ({noise}, {epochs} epoch{'s' * (epochs != 1)})"
+    return f"{Path(data['name']).name} ({noise}, {length(settings['training'])})"
 
 
 def _missing(runs: Iterable[_Run]) -> dict[str, str]:
@@ -121,4 +122,6 @@ def _nothing_in(folder: Path) -> str:
         return f"{folder} does not exist."
     if is_run(folder):
         return f"{folder} is one run, not a comparison: see {folder / RESULT}, or reweigh report."
-    return f"{folder} holds no finished run: fill it with reweigh compare --out {folder}"
+    return (
+        f"{folder} holds no finished run: fill it with reweigh compare --out {quote(str(folder))}"
+    )

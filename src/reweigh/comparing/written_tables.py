@@ -15,6 +15,7 @@ Lines = Iterable[Sequence[str]]
 _LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"} | {
     "±": r"$\pm$", "θ": r"$\theta$", "∂": r"$\partial$", "≠": r"$\neq$", "γ": r"$\gamma$",
     "*": r"$^*$", "|": r"$|$", "–": "--", "\\": r"\textbackslash{}", "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
 }  # fmt: skip
 
 
@@ -22,7 +23,8 @@ def markdown(heads: Sequence[str], lines: Lines, words: Iterable[str]) -> str:
     """The table alone."""
     left = set(words)
     rule = ["---" if head in left else "---:" for head in heads]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *lines))
+    cells = ([cell.replace("|", r"\|") for cell in line] for line in (heads, rule, *lines))
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def latex(

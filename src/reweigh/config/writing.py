@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -79,6 +79,13 @@ def run_id(config: Settings) -> str:
 def experiment(toml: str) -> str:
     """The same for runs that differ by their seed alone: what may be averaged into one row."""
     return _digest(defining(toml))
+
+
+def length(training: Mapping[str, Any]) -> str:
+    """How long a run is, in words: by its updates, where these were given."""
+    updates, epochs = training.get("updates"), training.get("epochs")
+    number, what = (epochs, "epoch") if updates is None else (updates, "update")
+    return "" if number is None else f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def defining(toml: str) -> dict[str, Any]:

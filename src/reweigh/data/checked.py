@@ -20,9 +20,16 @@ def checked_among(among: Samples, listed: Listed, source: Source, others: str) -
     place = {int(i): position for position, i in enumerate(among.ids)}
     missing = [int(i) for i in listed.ids if int(i) not in place]
     if missing or not len(listed.ids):
-        what = f"id {missing[0]}, which is {others}" if missing else "nothing"
+        what = f"{_called(missing[0], source)}, which is {others}" if missing else "nothing"
         raise DataError(f"{listed.file} names {what}.")
     checked = among.take(np.asarray([place[int(i)] for i in listed.ids]))
     if listed.labels is None:
         return checked
     return checked.with_labels(encode(listed.labels, source.class_names, str(listed.file)))
+
+
+def _called(number: int, source: Source) -> str:
+    """A sample as files name it."""
+    counted = source.counted
+    (called,) = counted.called()[counted.ids == number].tolist()
+    return f"id {called}" if isinstance(called, int) else repr(called)

@@ -65,7 +65,7 @@ def _check_labels(samples: Samples, part: str, num_classes: int) -> None:
     wrong = np.flatnonzero((samples.labels < 0) | (samples.labels >= num_classes))
     if len(wrong):
         raise DataError(
-            f"{part} sample {samples.ids[wrong[0]]} has label {samples.labels[wrong[0]]}, outside "
+            f"{part} sample {samples.called()[wrong[0]]} has label {samples.labels[wrong[0]]}, outside "
             f"0..{num_classes - 1}; correct the label or name all the classes."
         )
 
@@ -76,7 +76,7 @@ def _check_finite(samples: Samples, part: str) -> None:
     wrong = np.flatnonzero(~np.isfinite(samples.inputs).all(axis=1))
     if len(wrong):
         raise DataError(
-            f"{part} sample {samples.ids[wrong[0]]} holds a value that is not finite ({len(wrong)} "
+            f"{part} sample {samples.called()[wrong[0]]} holds a value that is not finite ({len(wrong)} "
             f"such samples); fill the gaps or drop these rows."
         )
 

@@ -59,6 +59,18 @@ class Columns:
         """A column as text, without blanks around it: 'pro' and 'pro ' are one."""
         return np.char.strip(self.values[name].astype(np.str_))
 
+    def distinct(self, name: str) -> tuple[list[str], NDArray[np.int64]]:
+        """A column's different texts, in order, and which of them each cell is, (n,)."""
+        cells = self.values[name]
+        if cells.dtype.kind != "O":
+            found, codes = np.unique(self.texts(name), return_inverse=True)
+            return found.tolist(), codes.reshape(-1)
+        texts = [
+            cell.strip() for cell in cells.tolist()
+        ]  # one width for all would take much memory
+        place = {text: i for i, text in enumerate(sorted(set(texts)))}
+        return list(place), np.array([place[text] for text in texts])
+
     def labels(self, name: str) -> NDArray[np.str_]:
         """The label column as text, without gaps."""
         texts = self.texts(name)
@@ -86,6 +98,8 @@ class Columns:
         cells = self.values[name]
         if cells.dtype.kind in "Mb":
             return "date" if cells.dtype.kind == "M" else "true or false"
+        if cells.dtype.kind != "U":
+            return "number"
         texts = self.texts(name)
         first = next(iter(texts[(texts != "") & ~_gaps(texts)].tolist()), "")
         if _ISO.fullmatch(first):
@@ -94,6 +108,9 @@ class Columns:
 
     def all_gaps(self, name: str) -> bool:
         """Whether every cell is empty, or NA and the like."""
+        if self.values[name].dtype.kind != "U":
+            numbers = self.numbers(name)
+            return numbers is not None and bool(np.isnan(numbers).all())
         texts = self.texts(name)
         return bool(((texts == "") | _gaps(texts)).all())
 

@@ -42,7 +42,8 @@ class Column(BaseModel):
         """From the rows where `train` is true; or why it cannot be."""
         numbers = columns.numbers(name)
         if numbers is None:
-            texts = np.unique(columns.texts(name)[train]).tolist()
+            all_texts, codes = columns.distinct(name)
+            texts = [all_texts[c] for c in np.unique(codes[train])]
             if len(texts) > _MOST_TEXTS:
                 return f"{len(texts):,} distinct texts, such as {texts[0][:_SHOWN]!r}"
             return cls(name=name, categories=tuple(texts))
@@ -63,8 +64,8 @@ class Column(BaseModel):
                 f"{', '.join(columns.names)})."
             )
         if self.categories is not None:
-            texts = columns.texts(self.name)[:, None]
-            return (texts == np.asarray(self.categories)[None, :]).astype(np.float32)
+            place, one_hot = self.category(columns), np.eye(len(self.categories), dtype=np.float32)
+            return np.where((place >= 0)[:, None], one_hot[place], 0)
         numbers = self.numbers(columns)
         missing = np.isnan(numbers)
         values = np.where(missing | self.constant, 0.0, (numbers - self.mean) / self.scale)
@@ -72,6 +73,12 @@ class Column(BaseModel):
             small = values.astype(np.float32)
         self._refuse_infinite(small, columns)
         return np.stack([small, missing][: 1 + self.gaps], axis=1).astype(np.float32)
+
+    def category(self, columns: Columns) -> NDArray[np.int64]:
+        """Which of its categories each cell is, (n,); −1 for none."""
+        known = {text: i for i, text in enumerate(self.categories or ())}
+        texts, codes = columns.distinct(self.name)
+        return np.array([known.get(text, -1) for text in texts])[codes]
 
     def numbers(self, columns: Columns) -> NDArray[np.float64]:
         """The column's numbers (n,), if they are written as in training."""
@@ -145,13 +152,13 @@ class Encoding(BaseModel):
 
 
 def _texts_unknown(column: Column, columns: Columns) -> str | None:
-    texts = columns.texts(column.name)
-    new = ~np.isin(texts, column.categories or ())  # (n,)
+    new = column.category(columns) < 0  # (n,)
     if not new.any():
         return None
+    example = str(columns.values[column.name][new][0]).strip()
     return (
-        f"column {column.name!r}: {new.sum()} of {len(texts)} rows have a text that no training row "
-        f"has, such as {str(texts[new][0])!r}"
+        f"column {column.name!r}: {new.sum()} of {len(new)} rows have a text that no training row "
+        f"has, such as {example[:_SHOWN]!r}"
     )
 
 

@@ -107,7 +107,9 @@ def one_a_sample(path: Path) -> NDArray[np.str_]:
 
 
 def _id_column(columns: Columns, source: Source) -> str | None:
-    known = filter(None, (source.id_column, *_ID_COLUMNS))
+    """What names the samples; in a copy of an audit `id` does, whatever its other columns are called."""
+    of_audit = ("id",) if {"id", "given_label"} <= set(columns.names) else ()
+    known = filter(None, (*of_audit, source.id_column, *_ID_COLUMNS))
     found = (spelled(name, columns.names) for name in known)
     return next(filter(None, found), None)
 

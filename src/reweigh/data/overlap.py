@@ -26,7 +26,7 @@ def refuse_copies(first: Samples, second: Samples, first_name: str, second_name:
     shared = np.isin(first.content_hashes(), second.content_hashes())
     if not shared.any():
         return
-    ids = ", ".join(str(i) for i in first.ids[shared][:5])
+    ids = ", ".join(str(i) for i in first.called()[shared][:5])
     raise DataError(
         f"{shared.sum()} of {len(first)} {first_name} samples also occur in the {second_name} set "
         f"(first {first_name} ids: {ids}); remove them from one of the two."

@@ -114,7 +114,7 @@ def prepare(spec: DataSpec) -> Problem:
         "copies_of_test_dropped": len(source.train) - len(clear),
         "copies_of_trusted_dropped": len(copies),
         "noise": planted,
-        "checked": _checked(clear, trusted, spec),
+        "checked": _checked(clear, trusted, listed, spec),
     }
     files = [file.remarks for file in (source, new, listed, dropped) if file is not None]
     words = cautions(
@@ -128,10 +128,12 @@ def prepare(spec: DataSpec) -> Problem:
     )  # fmt: skip
 
 
-def _checked(clear: Samples, trusted: Samples, spec: DataSpec) -> dict[str, int] | None:
+def _checked(
+    clear: Samples, trusted: Samples, listed: Listed | None, spec: DataSpec
+) -> dict[str, int] | None:
     """How many labels somebody checked, and how many of them the data has wrong; None: nobody knows."""
-    listed = spec.trusted is not None and spec.trusted.suffix.lower() != ".npz"
-    if not listed or spec.labels is not None or spec.noise != "none":
+    labelled = listed is not None and listed.labels is not None
+    if not labelled or spec.labels is not None or spec.noise != "none":
         return None
     given = dict(zip(clear.ids.tolist(), clear.labels.tolist(), strict=True))
     wrong = sum(

@@ -109,8 +109,10 @@ class Source:
         Parts cut from one whole share its numbering, and so have no id in common; parts that
         were read apart each count from 0.
         """
-        apart = np.isin(self.test.ids, self.train.ids).any()
-        parts = [self.train] if apart else [self.train, self.test, *filter(None, [self.trusted])]
+        parts = [self.train]
+        for part in filter(None, (self.test, self.trusted)):
+            if not any(np.isin(part.ids, one.ids).any() for one in parts):
+                parts.append(part)
         names = [part.names for part in parts if part.names is not None]
         ids = np.concatenate([part.ids for part in parts])
         return Samples(

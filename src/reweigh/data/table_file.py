@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from numpy.typing import NDArray
 
 from reweigh import signals
-from reweigh.errors import DataError, UsageError
+from reweigh.errors import UsageError
 from reweigh.replacing import replacing
 
 CHUNK = 100_000
@@ -40,6 +40,11 @@ def check_place(path: Path, names: Sequence[str] = ()) -> None:
     """
     if path.suffix.lower() not in _WRITERS:
         raise UsageError(f"--out is {path}; expected a name that ends in .csv or .parquet.")
+    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+        raise UsageError(
+            "Writing Parquet needs pyarrow, which is not installed; "
+            "run `pip install 'reweigh[tables]'`, or name a .csv file."
+        )
     if not path.parent.is_dir():
         raise UsageError(f"--out is {path}; there is no folder {path.parent}.")
     if names and path.exists() and (held := _names_in(path)) != list(names):
@@ -116,14 +121,9 @@ def _cells(column: NDArray[Any]) -> list[Any]:
 
 
 def _write_parquet(columns: ColumnsOf, size: int, path: Path) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise DataError(
-            "Writing Parquet needs pyarrow, which is not installed; "
-            "run `pip install 'reweigh[tables]'`, or name a .csv file."
-        ) from None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     whole = columns(slice(0, size))
     pq.write_table(
         pa.table({name: pa.array(_sound(column)) for name, column in whole.items()}), path

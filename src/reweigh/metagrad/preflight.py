@@ -58,9 +58,10 @@ def _second_order(derivatives: Derivatives, one: Pass, theta: Params, u: Params)
             _refuse_dead_ends(one)
             derivatives.pull(one, theta, u, want_theta=True, keep=False)
         except RuntimeError as error:
-            one.graph, failure = None, error
+            one.graph = None
             if not _is_missing_derivative(error):
                 raise
+            failure = error.with_traceback(None)  # its frames hold the graph
         else:
             return saved.total
     raise _refusal(failure)
@@ -196,4 +197,4 @@ class SavedBytes:
         if storage.data_ptr() not in self._seen:
             self._seen.add(storage.data_ptr())
             self.total += storage.nbytes()
-        return tensor
+        return tensor.detach()  # the tensor itself would be a cycle that no collector sees

@@ -6,7 +6,7 @@ Graphs are not saved: what they hold is recomputed from the snapshot, which give
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -56,7 +56,7 @@ def pack(steps: list[Step]) -> list[dict[str, Any]] | None:
         {
             "passes": [_pack_pass(one) for one in step.passes],
             "theta": step.theta,
-            "shares": [asdict(share) for share in step.shares],
+            "shares": [dict(vars(share)) for share in step.shares],
             "gradient": step.gradient,
             "scale": step.scale,
             "begins": step.begins,

@@ -6,7 +6,7 @@ from typing import Any
 from reweigh.comparing.measures import ERROR, Value
 from reweigh.comparing.test_size import by_size, worth_telling
 from reweigh.config.lineup import LINEUP
-from reweigh.config.writing import defining, plain_values
+from reweigh.config.writing import defining, length, plain_values
 from reweigh.report.alike import trained_alike
 from reweigh.report.contents import Report
 from reweigh.report.words import counted, shown, unbroken
@@ -35,14 +35,14 @@ def about(report: Report) -> str:
     """What the headline is of: data, noise, samples, student, epochs, seeds, date."""
     main = report.main
     values = defining(main.settings)
-    data, epochs = values.get("data", {}), values.get("training", {}).get("epochs")
+    data = values.get("data", {})
     noise = data.get("noise")
     parts = [
         shown(data.get("name", ""), 60),
         "no planted noise" if noise == "none" else f"noise {shown(noise, 60)}" if noise else "",
         _sizes(report),
         _student(report, values.get("student", {})),
-        counted(epochs, "epoch") if epochs else "",
+        length(values.get("training", {})),
         counted(sum(run.row == main.row for run in report.runs), "seed"),
         main.ended[:10],
     ]

@@ -11,10 +11,10 @@ from reweigh.config.differences import told_apart
 from reweigh.config.writing import defining, experiment, row_in
 from reweigh.errors import UsageError
 from reweigh.report.runs import Run
-from reweigh.run_files import ENVIRONMENT, STATUS
+from reweigh.run_files import CONFIG, ENVIRONMENT, STATUS
 from reweigh.training.kept_result import kept_result
 from reweigh.training.run import refuse_unfinished
-from reweigh.training.run_records import read_metrics, read_record
+from reweigh.training.run_records import read_metrics, read_record, read_text, read_toml
 
 _FREE = {"labels", "true_labels", "drop", "dir", "seed"}
 """Settings of the data in which runs may differ and still compare: what a second pass changes."""
@@ -36,11 +36,23 @@ def read_runs(folders: Sequence[Path]) -> Found:
     }
     read = [_read(home, given) for home, (given, why) in homes.items() if why is None]
     first = {run.result["run_id"]: run for run in reversed(read)}
+    for run in read:
+        _refuse_edited(first[run.result["run_id"]], run)
     runs = [run for run in read if first[run.result["run_id"]] is run]
     _refuse_mixed(runs)
     lost = {home.name: why for home, (_, why) in homes.items() if why}
     missing = [f"{name} is missing: {why.rstrip('.')}" for name, why in lost.items()]
     return Found(_told_apart(runs), (*missing, *_repeats(read, first), *_one_seed(runs)))
+
+
+def _refuse_edited(first: Run, run: Run) -> None:
+    """Of the same settings; a file that they name may have been edited between the two."""
+    a, b = (one.result.get("fingerprint") for one in (first, run))
+    if a and b and a != b:
+        raise UsageError(
+            f"{first.folder.name} and {run.folder.name} have the same settings and learned from different "
+            "data, edited in between: they do not compare; make a report of each."
+        )
 
 
 def _repeats(read: Sequence[Run], first: dict[str, Run]) -> Iterator[str]:
@@ -114,8 +126,8 @@ def _read(home: Path, given: Path) -> Run:
         result=result,
         metrics=read_metrics(home),
         environment=read_record(home / ENVIRONMENT),
-        settings=(home / "config.toml").read_text(encoding="utf-8"),
-        command=(home / "command.txt").read_text(encoding="utf-8").strip(),
+        settings=read_toml(home / CONFIG),
+        command=read_text(home / "command.txt").strip(),
         ended=str(read_record(home / STATUS).get("time", "")),
         given=given,
     )

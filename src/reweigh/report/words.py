@@ -1,6 +1,7 @@
 """Names that others chose (classes, files, runs) and numbers, made fit for a page."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -34,11 +35,11 @@ def on_chart(text: str) -> str:
 
 def on_chart_apart(texts: Sequence[str]) -> list[str]:
     """Names on one axis: cut in the middle, and numbered where that leaves two alike."""
-    found: list[str] = []
+    found, times = [], Counter[str]()
     for text in texts:
         cut = shown(text) if len(text) <= 24 else f"{shown(text)[:12]}…{text[-11:]}"
-        same = sum(one.partition(" #")[0] == escape(cut, quote=False) for one in found)
-        found.append(escape(cut, quote=False) + (f" #{same + 1}" if same else ""))
+        times[cut] += 1
+        found.append(escape(cut, quote=False) + (f" #{times[cut]}" if times[cut] > 1 else ""))
     return found
 
 

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reweigh.batch import moved_to
 from reweigh.text.vocabulary import BEGIN, END, PAD
 
 Lengths: TypeAlias = NDArray[np.int64]  # (n,)
@@ -90,7 +91,8 @@ class Corpus:
         source[every, self.source.lengths()[rows]] = END
         target_out[every, self.target.lengths()[rows]] = END
         arrays = {"source": source, "target_in": target_in, "target_out": target_out}
-        return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+        made = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        return moved_to(made, torch.device(device))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reweigh.batch import moved_to
 from reweigh.errors import DataError
 from reweigh.training.augment import choose
 
@@ -88,7 +89,7 @@ class Images:
 
     def batch(self, indices: Tensor, epoch: int = 0, *, train: bool = True) -> Tensor:
         """The images at `indices` (n,), augmented for this epoch if `train`, normalised."""
-        indices = indices.to(self.bytes.device)
+        indices = moved_to(indices, self.bytes.device)
         images = self.bytes.index_select(0, indices)  # (n, C, H, W) uint8
         if train and self.augmentation is not None:
             images = self.augmentation(images, self.ids[indices], self.seed, epoch)

@@ -19,6 +19,7 @@ from reweigh.training.loop import Loop
 from reweigh.training.run_folder import RunFolder
 from reweigh.training.tasks.base import fingerprint
 from reweigh.training.trials import Trials
+from reweigh.written_buffers import statistics
 
 _FIXED = {"data": "the data have changed", "device": "it was trained on another kind of device"}
 
@@ -95,7 +96,8 @@ class Keeper:
         if self.checkpoints.has(step):
             return
         student, state = loop.shop.student.state_dict(), self._state(loop)
-        refuse_non_finite("student", student)
+        learned = {*dict(loop.shop.student.named_parameters()), *statistics(loop.shop.student)}
+        refuse_non_finite("student", {n: t for n, t in student.items() if n in learned})
         refuse_non_finite("student's optimizer", state["optimizer"])
         refuse_non_finite("teacher's optimizer", state["reweigher"].get("teacher_optimizer"))
         teacher = loop.shop.reweigher.teacher

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from reweigh import signals
+from reweigh.batch import moved_to
 from reweigh.distributed.gathering import own_part_of
 from reweigh.distributed.group import same_as_first
 from reweigh.errors import DivergedError, InterruptedRun, NonFiniteSamples
@@ -156,7 +157,7 @@ class Loop:
         positions, number = self._positions(step)
         own = own_part_of(positions)
         start, began = time.process_time(), time.perf_counter()
-        batch, ids = self.shop.task.batch(own, number), own.to(self.shop.device)
+        batch, ids = self.shop.task.batch(own, number), moved_to(own, self.shop.device)
         outcome = self._moved(batch, ids)
         self.shop.scheduler.step()
         self.seconds += time.process_time() - start

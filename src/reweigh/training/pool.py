@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reweigh.batch import moved_to
 from reweigh.data.samples import Samples
 from reweigh.training.images import Images, Normalisation
 from reweigh.training.rows import Rows
@@ -23,7 +24,7 @@ class Pool:
 
     def batch(self, positions: Tensor, epoch: int = 0, *, train: bool) -> tuple[Tensor, Tensor]:
         """(x, y) of the samples at these positions."""
-        positions = positions.to(self.labels.device)
+        positions = moved_to(positions, self.labels.device)
         x = self.inputs.batch(positions, epoch, train=train)
         return x, self.labels.index_select(0, positions)
 

@@ -4,6 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reweigh.batch import moved_to
+
 
 class Rows:
     """float32 rows (N, d) that give batches (n, d); they were standardised when they were read."""
@@ -16,4 +18,4 @@ class Rows:
 
     def batch(self, indices: Tensor, epoch: int = 0, *, train: bool = True) -> Tensor:
         """The rows at `indices` (n,); tables are not augmented."""
-        return self.values.index_select(0, indices.to(self.values.device))
+        return self.values.index_select(0, moved_to(indices, self.values.device))

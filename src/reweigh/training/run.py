@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from traceback import format_exception
 from typing import Any
 
@@ -95,7 +96,7 @@ def refuse_unfinished(folder: Path) -> None:
     if not (folder / RESULT).is_file():
         raise UsageError(
             f"The run in {folder} has not finished: it has no {RESULT}; go on with it by reweigh "
-            f"resume {folder}"
+            f"resume {quote(str(folder))}"
         )
 
 
@@ -113,7 +114,11 @@ def _way_on(folder: Path) -> Iterator[None]:
         yield
     except InterruptedRun as stopped:
         there = is_run(folder)
-        way = f"Continue with: reweigh resume {folder}" if there else "Nothing was written yet."
+        way = (
+            f"Continue with: reweigh resume {quote(str(folder))}"
+            if there
+            else "Nothing was written yet."
+        )
         raise InterruptedRun(f"{stopped} {way}") from None
 
 

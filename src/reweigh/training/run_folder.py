@@ -14,7 +14,8 @@
 A folder is born whole (made beside, then renamed), never overwritten, and holds no path to itself,
 so it can be moved. A run that is refused before its first metrics (a layer that does not exist, a
 kernel that cannot be differentiated) takes its folder away again. Two writers are kept apart by
-`flock`, which the system releases with the process: a lock file left by a dead one is harmless.
+`flock`, which the system releases with the process: a lock file left by a dead one is harmless. Some
+network disks have no locks; there a run only warns.
 A disk that is full, read-only or gone is told in a sentence, wherever in the run it was met.
 """
 
@@ -22,6 +23,7 @@ import errno
 import fcntl
 import io
 import json
+import logging
 import math
 import os
 import shlex
@@ -50,6 +52,9 @@ _DISK = {
     *(errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG),
 }
 
+_NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}
+log = logging.getLogger("reweigh")
+
 
 def default_folder(config: Settings) -> Path:
     """`runs/DATE_DATA-NOISE_METHOD_sSEED_ID`, readable and different for different settings."""
@@ -62,8 +67,8 @@ def default_folder(config: Settings) -> Path:
 class RunFolder:
     """The writing end of a run's folder; leaving its `with` block records how the run ended."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, new: bool = False) -> None:
+        self.path, self._new = path, new
         try:
             self._lock = _locked(path / "lock")
             self._metrics = (path / "metrics.jsonl").open("ab", buffering=0)
@@ -89,7 +94,7 @@ class RunFolder:
                 _describe(beside, config, command)
         except OSError as error:
             raise UsageError(f"Cannot make the run folder {path}: {_why(error)}.") from error
-        return cls(path)
+        return cls(path, new=True)
 
     @classmethod
     def reopen(cls, path: Path) -> Self:
@@ -150,7 +155,8 @@ class RunFolder:
         trace: TracebackType | None,
     ) -> None:
         refused = isinstance(error, UsageError | DataError | CheckpointError)
-        if refused and not isinstance(error, UnwritableError) and self._holds_nothing():
+        kept = isinstance(error, UnwritableError) or not self._new or not self._holds_nothing()
+        if refused and not kept:
             self.close()
             shutil.rmtree(self.path, ignore_errors=True)
             return
@@ -208,6 +214,13 @@ def _locked(path: Path) -> TextIO:
     except BlockingIOError:
         file.close()
         raise UsageError(f"{path.parent} is being written by another process.") from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        log.warning(
+            "%s lies on a disk without locks: see to it that no other process writes it",
+            path.parent,
+        )
     return file
 
 

@@ -1,6 +1,7 @@
 """What a run's folder says of the run: how it stands, its records and its metrics."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,24 @@ def read_record(file: Path) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise CheckpointError(f"{file} holds no JSON object; was it changed?")
     return record
+
+
+def read_text(file: Path) -> str:
+    """One of a run's files as text."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
+
+
+def read_toml(file: Path) -> str:
+    """The text of a run's settings, if they can be read."""
+    text = read_text(file)
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
+    return text
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

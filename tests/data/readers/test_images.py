@@ -157,3 +157,27 @@ def test_a_list_whose_first_path_is_odd_is_still_one_of_images(tmp_path, first, 
     (tmp_path / "t.csv").write_text("\n".join(lines))
     with pytest.raises(DataError, match=words):
         load(str(tmp_path / "t.csv"))
+
+
+def test_a_trusted_folder_without_a_test_folder_counts_by_itself(tmp_path):
+    """A file that names one of its images would else mean another one in training."""
+    source = load(str(tree(tmp_path, ("train", "trusted"), n=10)))
+    assert len(source.trusted) == 20
+    assert len(source.counted) == 20
+    picture(tmp_path / "trusted/cat/only.png", 99)
+    with pytest.raises(DataError, match=r"'cat/only.png' is neither"):
+        read_ids(_listing(tmp_path, "cat/only.png"), load(str(tmp_path)))
+
+
+def _listing(folder, name):
+    (folder / "list.txt").write_text(name)
+    return folder / "list.txt"
+
+
+def test_links_to_folders_are_followed_and_circles_are_not(tmp_path):
+    tree(tmp_path / "more", ("",), n=3)
+    tree(tmp_path / "all", ("",), n=10)
+    (tmp_path / "all/cat/batch2").symlink_to(tmp_path / "more/cat")
+    (tmp_path / "all/cat/back").symlink_to(tmp_path / "all")
+    (tmp_path / "all/cat/batch2/up").symlink_to(tmp_path / "all/cat")
+    assert len(load(str(tmp_path / "all")).counted) == 23

@@ -100,8 +100,19 @@ def _walk(folder: Path) -> tuple[list[Path], NDArray[np.str_]]:
 def visible_images(root: Path) -> Iterable[Path]:
     """Files below `root` that are images by their ending; Thumbs.db and notes.txt are nobody's samples.
 
-    What a dot hides, a file or a folder, stays hidden.
+    What a dot hides, a file or a folder, stays hidden. Links to folders are followed, but not to one
+    that they lie in.
     """
-    files = (path for path in root.rglob("*") if path.is_file())
-    shown = (f for f in files if not any(p.startswith(".") for p in f.relative_to(root).parts))
-    return (path for path in shown if path.suffix.lower() in SUFFIXES)
+
+    def inside(folder: Path, above: tuple[Path, ...]) -> Iterable[Path]:
+        for path in folder.iterdir():
+            if path.name.startswith("."):
+                continue
+            if path.is_file():
+                yield path
+            elif path.is_dir():
+                real = path.resolve()
+                if not any(one.is_relative_to(real) for one in above):
+                    yield from inside(path, (*above, real))
+
+    return (path for path in inside(root, (root.resolve(),)) if path.suffix.lower() in SUFFIXES)

@@ -108,4 +108,4 @@ def _codes(columns: Columns, name: str) -> NDArray[np.float64]:
     numbers = columns.numbers(name)
     if numbers is not None and not columns.beyond_floats(name):
         return numbers
-    return np.unique(columns.texts(name), return_inverse=True)[1].astype(np.float64).reshape(-1)
+    return columns.distinct(name)[1].astype(np.float64)

@@ -89,8 +89,9 @@ class Reader:
         if self.kind == "image":
             if "path" not in columns.names:
                 raise DataError(f"{path} has no column 'path' that names image files.")
-            names = columns.texts("path").tolist()
-            found = self._images([path.parent / name for name in names], names, path)
+            files = [path.parent / name for name in columns.texts("path").tolist()]
+            key = spelled(self.id_column or "path", columns.names) or "path"
+            found = self._images(files, columns.texts(key).tolist(), path)
             return replace(found, cautions=columns.remarks())
         if self.encoding is None:
             raise DataError(

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.batch import moved_to
 from reweigh.config import RunConfig
 from reweigh.data.prepare import DataSpec, prepare
 from reweigh.data.samples import Problem, Samples
@@ -125,7 +126,7 @@ class Classification(Task):
         x, y = self.train.batch(positions, number, train=True)
         if not self.mixed_in:
             return x, y
-        return x, y, positions.to(y.device) >= self.doubtful
+        return x, y, moved_to(positions, y.device) >= self.doubtful
 
     def logits(self, student: nn.Module, batch: Batch) -> Tensor:
         """(n, C) in float32."""
