@@ -105,6 +105,7 @@ class Moment:
             _modes(module, self.training),
             torch.autocast(kind, dtype=dtype, enabled=enabled),
         ):
-            for device, state in self.rng.items():
-                _set_rng_state(torch.device(device), state)
+            # by their order, not their names: a checkpoint of one GPU may be loaded on another
+            for device, state in zip(_devices(module), self.rng.values(), strict=False):
+                _set_rng_state(device, state)
             yield

@@ -1,11 +1,12 @@
 import json
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 from tests.audit.made_up import finished_run
 
-from reweigh.errors import UsageError
+from reweigh.errors import CheckpointError, UsageError
 from reweigh.report.reading import read_runs
 from reweigh.report.runs import table
 
@@ -119,3 +120,32 @@ def test_runs_of_different_data_do_not_compare(home: Path, tmp_path: Path) -> No
     relabelled = 'noise = "none"\nlabels = "second.csv"'
     again = copied(home, tmp_path / "again", 'noise = "flip:0.4"', relabelled)
     assert len(read_runs([home, again]).runs) == 2
+
+
+def test_one_file_in_two_spellings_is_one(home: Path, tmp_path: Path) -> None:
+    name = f'"{tomllib.loads((home / "config.toml").read_text())["data"]["name"]}"'
+    other = copied(home, tmp_path / "b", name, name.replace('"', '"./', 1), seed=1)
+    assert len(read_runs([home, other]).runs) == 2
+    elsewhere = copied(home, tmp_path / "c", name, name.replace('"', '"../', 1), seed=1)
+    with pytest.raises(UsageError, match="they do not compare"):
+        read_runs([home, elsewhere])
+
+
+def test_data_edited_between_two_runs_is_no_repetition(home: Path, tmp_path: Path) -> None:
+    again = Path(shutil.copytree(home, tmp_path / "again"))
+    (remark,) = read_runs([home, again]).remarks
+    assert "again repeats first" in remark
+    result = json.loads((again / "result.json").read_text()) | {"fingerprint": "other"}
+    (again / "result.json").write_text(json.dumps(result))
+    with pytest.raises(UsageError, match="learned from different data, edited in between"):
+        read_runs([home, again])
+
+
+def test_a_file_that_is_gone_or_broken_is_told(home: Path, tmp_path: Path) -> None:
+    for name, content in (("command.txt", None), ("config.toml", "a = = 1")):
+        broken = Path(shutil.copytree(home, tmp_path / name))
+        (broken / name).unlink()
+        if content is not None:
+            (broken / name).write_text(content)
+        with pytest.raises(CheckpointError, match=f"{name} cannot be read"):
+            read_runs([broken])

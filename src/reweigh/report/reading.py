@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +112,19 @@ def _refuse_mixed(runs: Sequence[Run]) -> None:
         keys = first.get("data", {}).keys() | other.get("data", {}).keys()
         for key in sorted(keys - _FREE - ({"noise"} if relabelled else set())):
             a, b = (settings.get("data", {}).get(key) for settings in (first, other))
-            if a != b:
+            if a != b and not _same_file(a, runs[0], b, run):
                 raise UsageError(
                     f"{runs[0].folder.name} has data.{key} = {a!r} and {run.folder.name} has {b!r}: they "
                     f"do not compare; make a report of each."
                 )
+
+
+def _same_file(a: Any, first: Run, b: Any, second: Run) -> bool:
+    """Whether two runs name one file in two ways, from the folders that they began in."""
+    if not (isinstance(a, str) and isinstance(b, str)):
+        return False
+    began = (Path(str(run.environment.get("folder", ""))) for run in (first, second))
+    return normpath(next(began) / a) == normpath(next(began) / b)
 
 
 def _read(home: Path, given: Path) -> Run:
