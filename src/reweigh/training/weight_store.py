@@ -101,7 +101,7 @@ class WeightStore:
 
     def epoch(self, epoch: int) -> NDArray[np.float32]:
         """The weights (N,) of one epoch, read from disk only where they are looked at."""
-        return _mapped(self._file(epoch), "r", self.size)
+        return _mapped(self._file(epoch), self.size)
 
     def _file(self, epoch: int) -> Path:
         return self.folder / f"epoch_{epoch:05d}.npy"
@@ -120,9 +120,9 @@ def _write_unseen(file: Path, size: int) -> None:
             stream.write(np.full(min(CHUNK, size - start), np.nan, "<f4").tobytes())
 
 
-def _mapped(file: Path, mode: str, size: int) -> np.memmap:
+def _mapped(file: Path, size: int) -> np.memmap:
     try:
-        weights = open_memmap(file, mode=mode)
+        weights = open_memmap(file, mode="r")
     except (OSError, ValueError) as error:
         raise DataError(f"Cannot read the sample weights {file}: {error}.") from None
     if weights.shape != (size,) or weights.dtype != np.float32:
