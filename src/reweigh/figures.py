@@ -41,7 +41,10 @@ class Figures:
 
     @property
     def effective_share(self) -> Tensor:
-        r"""Effective sample size over the batch's: $(\sum w)^2 / (n \sum w^2)$, in [0, 1], 0 where no sample has a weight, ()."""
+        r"""Effective sample size over the batch's: $(\sum w)^2 / (n \sum w^2)$, ().
+
+        In (0, 1], and 0 where no sample has a weight.
+        """
         n, weight, squares = self.sums[:3]
         return weight.square() / (n * squares).clamp_min(1e-38)
 
