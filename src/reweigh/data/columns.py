@@ -100,17 +100,16 @@ class Columns:
             return "date" if cells.dtype.kind == "M" else "true or false"
         if cells.dtype.kind != "U":
             return "number"
-        texts = self.texts(name)
-        first = next(iter(texts[(texts != "") & ~_gaps(texts)].tolist()), "")
+        texts = (str(cell).strip() for cell in cells)  # looked at one by one: the first decides
+        first = next((text for text in texts if text and text.lower() not in GAPS), "")
         if _ISO.fullmatch(first):
             return "date"
         return "true or false" if first.lower() in ("true", "false") else "number"
 
     def all_gaps(self, name: str) -> bool:
         """Whether every cell is empty, or NA and the like."""
-        if self.values[name].dtype.kind != "U":
-            numbers = self.numbers(name)
-            return numbers is not None and bool(np.isnan(numbers).all())
+        if self.values[name].dtype.kind == "O":  # one is too long for a gap
+            return False
         texts = self.texts(name)
         return bool(((texts == "") | _gaps(texts)).all())
 

@@ -83,7 +83,7 @@ class Column(BaseModel):
     def numbers(self, columns: Columns) -> NDArray[np.float64]:
         """The column's numbers (n,), if they are written as in training."""
         numbers = columns.numbers(self.name)
-        if columns.all_gaps(self.name):  # by itself, a column of nothing but NA could be texts
+        if numbers is None and columns.all_gaps(self.name):  # which by itself could be texts
             return np.full(len(columns), np.nan)
         if numbers is None:
             raise DataError(
@@ -91,7 +91,8 @@ class Column(BaseModel):
                 f"numbers."
             )
         kind = columns.kind(self.name)
-        if self.kind is not None and (kind == "date") != (self.kind == "date"):
+        said = self.kind is not None and not np.isnan(numbers).all()
+        if said and (kind == "date") != (self.kind == "date"):
             raise DataError(
                 f"{columns.origin}: column {self.name!r} is read as {kind}, and the student learned from "
                 f"it as {self.kind}: write it as in training (dates as 2023-03-17)."
