@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from reweigh.audit.inputs import checked_labels, checked_probabilities
 from reweigh.audit.quality import get_label_quality_scores
 from reweigh.audit.share import own_mean
+from reweigh.data.splits import by_largest_remainder
 from reweigh.errors import UsageError
 
 HARDLY_RIGHT = 0.1
@@ -107,13 +108,10 @@ def _at_least(right: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArra
 def wrong_per_class(labels: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.int64]:
     """Estimated number (K,) of wrong labels among the samples of each given class.
 
-    Rounded by largest remainder: of many small classes each would be rounded to none.
+    Rounded together: of many small classes each would be rounded to none.
     """
-    exact = (1 - np.diag(matrix)) * np.bincount(labels, minlength=len(matrix))
-    counts = np.floor(exact).astype(np.int64)
-    left = round(exact.sum()) - counts.sum()
-    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
-    return counts
+    sizes = np.bincount(labels, minlength=len(matrix))
+    return by_largest_remainder((1 - np.diag(matrix)) * sizes)
 
 
 def issues_among(

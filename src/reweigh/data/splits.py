@@ -30,13 +30,20 @@ def proportional(labels: Labels, num_classes: int, size: int) -> list[int]:
     """
     available = np.bincount(labels, minlength=num_classes)
     exact = size * available / available.sum()
-    counts = np.floor(exact).astype(np.int64)
-    counts[np.argsort(counts - exact, kind="stable")[: size - counts.sum()]] += 1
+    counts = by_largest_remainder(exact)
     for c in np.flatnonzero((counts == 0) & (available > 0)):
         if counts.max() > 1:
             counts[counts.argmax()] -= 1
             counts[c] = 1
     return counts.tolist()
+
+
+def by_largest_remainder(exact: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Whole numbers (K,) near `exact` ones that add up to their rounded sum."""
+    counts = np.floor(exact).astype(np.int64)
+    left = round(exact.sum()) - counts.sum()
+    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
+    return counts
 
 
 def hold_out_test(labels: Labels, hashes: Hashes) -> NDArray[np.bool_]:

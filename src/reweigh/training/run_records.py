@@ -2,6 +2,8 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,8 @@ def is_done(path: Path) -> bool:
 
 def read_record(file: Path) -> dict[str, Any]:
     """The JSON object in one of a run's files."""
-    try:
+    with _trouble_told(file):
         record = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
     if not isinstance(record, dict):
         raise CheckpointError(f"{file} holds no JSON object; was it changed?")
     return record
@@ -34,27 +34,29 @@ def read_record(file: Path) -> dict[str, Any]:
 
 def read_text(file: Path) -> str:
     """One of a run's files as text."""
-    try:
+    with _trouble_told(file):
         return file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
 
 
 def read_toml(file: Path) -> str:
     """The text of a run's settings, if they can be read."""
-    text = read_text(file)
-    try:
+    with _trouble_told(file):
+        text = file.read_text(encoding="utf-8")
         tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
     return text
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """All rows of metrics.jsonl; a last line cut off by a crash is left out."""
     file = path / "metrics.jsonl"
-    try:
+    with _trouble_told(file):
         text = file.read_text(encoding="utf-8")
         return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+@contextmanager
+def _trouble_told(file: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{file} cannot be read ({error}); was it changed?") from None
