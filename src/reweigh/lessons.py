@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.average import Average
 from reweigh.batch import moved_to, refuse_empty
 from reweigh.clock import Clock
 from reweigh.errors import UsageError
@@ -65,6 +66,7 @@ class Lessons:
         self.every, self.deeper, self.lookahead = every, deeper, lookahead
         self._shown_loss, self._same_loss = shown_loss, shown_loss is trusted_loss
         self.engine = engine
+        self.average = Average(student, teacher.average) if teacher and teacher.average else None
         self.optimizer: Optimizer | None = None
         self.device = next(student.module.parameters()).device
         self._prepared = False
@@ -89,7 +91,8 @@ class Lessons:
         self.teacher.meet(self.student.labels(batch))
         if self.engine is not None:
             moment = Moment.now(self.student.module)
-            seen = self.student.peek(batch, self.clock.progress(), ids, moment)
+            average = self.average_of(batch)
+            seen = self.student.peek(batch, self.clock.progress(), ids, moment, average=average)
             one = Pass(batch, moment, seen, self._first_weights(self.teacher, seen))
             check_repeatable(self.student, one)
             self.engine.recorder.look_again()
@@ -110,6 +113,15 @@ class Lessons:
             return None if self.deeper else said
         with torch.no_grad():
             return None if self.deeper else ask()
+
+    def average_of(self, batch: Batch) -> dict[str, Tensor] | None:
+        """What the teacher sees of a batch through the student's average, if it looks through that."""
+        return None if self.average is None else self.average.look(batch)
+
+    def follow(self) -> None:
+        """The student has moved."""
+        if self.average is not None:
+            self.average.follow(self.clock.steps)
 
     @property
     def recording(self) -> Engine | None:

@@ -59,7 +59,7 @@ class Reweigher:
         labels: where a batch's labels are, for teachers that look at them: `f(batch)` → (n,). Not
             needed for `(x, y)`, nor where a part is called label(s), target(s) or y.
         every: K; None leaves the teacher's updates to you (`teach`).
-        through: B ≤ K. K = 5 and B = 1 are what `reweigh train` takes, 20 and 2 the paper's.
+        through: B ≤ K. K = 10 and B = 1 are what `reweigh train` takes, 20 and 2 the paper's.
         teacher_optimizer: default Adam at 0.03 (our choice; the paper does not say).
         trajectory: "kept" graphs (fast), "snapshots" (lean), "reversal" (leanest, small B only),
             "finite" differences (approximate, for kernels without second derivatives), or "auto":
@@ -84,7 +84,7 @@ class Reweigher:
         per_sample_loss: PerSampleLoss = cross_entropy,
         trusted_loss: PerSampleLoss | None = None,
         labels: FindLabels = find_labels,
-        every: int | None = 5,
+        every: int | None = 10,
         through: int = 1,
         teacher_optimizer: Optimizer | None = None,
         trajectory: str = "auto",
@@ -107,6 +107,11 @@ class Reweigher:
         self._collapse = CollapseWatch(collapse_below)
         self.clip = Clip(clip_norm) if clip_norm is not None else None
         self.deeper = teacher is not None and (deeper or teacher.shapes_loss)
+        if deeper and teacher is not None and teacher.average:
+            raise UnsupportedError(
+                "deeper interaction differentiates weights by the student, and this teacher gives them "
+                f"by its running average: build it with average=0, as {type(teacher).__name__}(average=0)"
+            )
         if self.deeper and (accumulate > 1 or lookahead):
             raise UnsupportedError(
                 "deeper interaction works with accumulate=1 and without lookahead only: elsewhere "
@@ -235,6 +240,7 @@ class Reweigher:
             self._moving.abandon()
             return False
         self.clock.moved()
+        self.lessons.follow()
         self._watch_weights(weighed)
         if self.engine is None:
             self.lessons.follow_trusted()
@@ -248,7 +254,8 @@ class Reweigher:
     def peek(self, *batch: Any, ids: Tensor | None = None) -> Weights:
         """What the teacher thinks of a batch right now: raw weights, (n,). Nothing is noted."""
         whole = _one(batch)
-        seen = self.student.peek(whole, self.clock.progress(), ids)
+        average = self.lessons.average_of(whole)
+        seen = self.student.peek(whole, self.clock.progress(), ids, average=average)
         if self.teacher is None:
             return torch.ones_like(seen.losses)
         with torch.no_grad():

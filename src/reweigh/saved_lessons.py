@@ -20,6 +20,8 @@ def save(lessons: "Lessons") -> dict[str, Any]:
     state: dict[str, Any] = {"clock": lessons.clock.state_dict()}
     if lessons.teacher is not None:
         state["teacher"] = lessons.teacher.state_dict()
+    if lessons.average is not None:
+        state["average"] = lessons.average.state_dict()
     if lessons.optimizer is not None:
         state["teacher_optimizer"] = lessons.optimizer.state_dict()
     if lessons.engine is not None:
@@ -41,6 +43,8 @@ def load(lessons: "Lessons", state: dict[str, Any]) -> None:
         optimizer.load_state_dict(state["teacher_optimizer"])  # which refuses before it changes
     if teacher is not None:
         teacher.load_state_dict(state["teacher"])
+    if lessons.average is not None:
+        lessons.average.load_state_dict(state["average"], lessons.device)
     if engine is not None:
         engine.steps = unpack(moved_to(state["window"], lessons.device))
         if engine.trajectory == "auto":  # it had chosen by the memory that was free
@@ -52,6 +56,7 @@ def _refuse_other_parts(lessons: "Lessons", state: dict[str, Any]) -> None:
     parts = {
         "clock": lessons.clock,
         "teacher": lessons.teacher,
+        "average": lessons.average,
         "teacher_optimizer": lessons.optimizer,
         "window": lessons.engine,
         "built": lessons.engine,

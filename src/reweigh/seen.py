@@ -89,6 +89,7 @@ class Seen:
     progress: Progress
     ids: Tensor | None = None  # (n,) sample ids, where the caller gave them
     trusted: Tensor | None = None  # (n,) bool, where the batch says which of its samples are
+    average: dict[str, Tensor] | None = None  # as `states`, of the average student, if there is one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", States(self.states))

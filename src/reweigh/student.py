@@ -12,7 +12,7 @@ from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
 from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_last, pool_positions
-from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss
+from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, TrainingLoss
 
 WRAPPERS = {
     "DistributedDataParallel": "its gradient hooks do not see a second backward, which makes the "
@@ -70,7 +70,7 @@ class Student:
     def __init__(
         self,
         module: nn.Module,
-        per_sample_loss: PerSampleLoss,
+        per_sample_loss: TrainingLoss,
         taps: Iterable[Tap] = (),
         labels: FindLabels = find_labels,
     ) -> None:
@@ -90,18 +90,21 @@ class Student:
         progress: Progress,
         ids: Tensor | None = None,
         loss: PerSampleLoss | None = None,
+        average: dict[str, Tensor] | None = None,
     ) -> Seen:
         """One forward pass with whatever parameters and buffers the student has right now.
 
-        `loss` measures it by something else than the training loss.
+        `loss` measures it by something else than the training loss; `average` is what the average
+        student showed of the same batch.
         """
         states: dict[str, Tensor] = {}
         with self._tapped(states):
-            losses = self.losses(batch, loss)
+            losses = self.losses(batch, loss, average)
         for tap in self.taps:
             _check_state(tap, states.get(tap.key), len(losses))
         labels = as_numbers(self.labels(batch))
-        return Seen(losses, labels, states, progress, _placed(ids, losses), find_trusted(batch))
+        ids, trusted = _placed(ids, losses), find_trusted(batch)
+        return Seen(losses, labels, states, progress, ids, trusted, average)
 
     @torch.no_grad()
     def peek(
@@ -111,15 +114,22 @@ class Student:
         ids: Tensor | None = None,
         moment: Moment | None = None,
         loss: PerSampleLoss | None = None,
+        average: dict[str, Tensor] | None = None,
     ) -> Seen:
         """What a batch looks like right now, or at a `moment` of the same θ, without a trace."""
         moment = moment or Moment.now(self.module)
         with moment.again(self.module), self.at({}, moment.fresh_buffers()):
-            return self.look(batch, progress, ids, loss)
+            return self.look(batch, progress, ids, loss, average)
 
-    def losses(self, batch: Batch, loss: PerSampleLoss | None = None) -> Tensor:
-        """Only the losses, (n,)."""
-        return check_losses((loss or self.per_sample_loss)(self.module, batch), batch)
+    def losses(
+        self,
+        batch: Batch,
+        loss: PerSampleLoss | None = None,
+        average: dict[str, Tensor] | None = None,
+    ) -> Tensor:
+        """Only the losses, (n,). The training loss is told what the average student showed, if any."""
+        told = () if loss is not None or average is None else (average,)
+        return check_losses((loss or self.per_sample_loss)(self.module, batch, *told), batch)
 
     @contextmanager
     def at(self, theta: Params, buffers: Params | None = None) -> Iterator[None]:

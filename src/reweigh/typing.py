@@ -22,3 +22,7 @@ FindLabels = Callable[[Batch], Tensor | None]
 
 PerSampleLoss = Callable[[nn.Module, Batch], Losses]
 """The one function a user gives: student and batch in, one loss per sample out."""
+
+TrainingLoss = Callable[..., Losses]
+"""What the student learns from: such a function, or that of a teacher who looks through the student's
+average, whose third argument is what stands at the taps there."""

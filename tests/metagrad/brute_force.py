@@ -101,10 +101,9 @@ class Unrolled:
     total_steps: int | None = None
     autocast: torch.dtype | None = None
     schedule: Callable[[int], float] = lambda step: 1.0
-    training_loss: Callable[[Tensor, Tensor], Tensor] = lambda z, y: F.cross_entropy(
-        z, y, reduction="none"
-    )
-    """Of logits and labels; trusted samples have cross-entropy."""
+    training_loss: Callable[..., Tensor] = lambda z, y: F.cross_entropy(z, y, reduction="none")
+    """Of logits and labels, and of the average student's logits where there is one; trusted samples
+    have cross-entropy."""
     theta: Tensors = field(default_factory=dict)
     visited: list[Tensors] = field(default_factory=list)
 
@@ -119,6 +118,7 @@ class Unrolled:
         self.state: dict[str, Tensors] = {name: {} for name in self.theta}
         self.buffers = {n: b.clone() for n, b in self.student.named_buffers()}
         self.losses_seen: list[Tensor] = []
+        self.mean = {n: t.detach().clone() for n, t in (self.theta | self.buffers).items()}
 
     def run(self, batches: Iterable[tuple[Tensor, Tensor]], trusted: tuple[Tensor, Tensor]):
         """∂(mean trusted loss)/∂ω by autograd over all of it, by name."""
@@ -129,6 +129,7 @@ class Unrolled:
             if t == len(steps) - self.through:
                 self._cut()
             self._step(t, passes)
+            self._follow(t + 1)
             self.visited.append({n: p.detach() for n, p in self.theta.items()})
         return self.meta_gradient(trusted)
 
@@ -172,8 +173,31 @@ class Unrolled:
             kind = type(self.optimizer).__name__
             self.theta[n], self.state[n] = updated(kind, s, self.theta[n], g, self.state[n])
 
+    def _follow(self, steps: int) -> None:
+        """The average of the student, a constant to everybody."""
+        stays = min(self.teacher.average, (1 + steps) / (10 + steps))
+        for n, t in (self.theta | self.buffers).items():
+            now = t.detach()
+            kept = stays * self.mean[n] + (1 - stays) * now
+            self.mean[n] = kept if now.is_floating_point() else now.clone()
+
+    def _calm(self, x: Tensor) -> list[Tensor]:
+        """The average student's logits: the batch's statistics, but no dropout."""
+        if not self.teacher.average:
+            return []
+        drops = [m for m in self.student.modules() if isinstance(m, nn.Dropout) and m.training]
+        held = {n: t.clone() for n, t in self.mean.items()}
+        for drop in drops:
+            drop.eval()
+        with torch.no_grad():
+            answer = functional_call(self.student, held, (x,))
+        for drop in drops:
+            drop.train()
+        return [answer]
+
     def _look(self, batch: tuple[Tensor, Tensor], steps: int) -> Seen:
         """The pass as a loop would do it, with hooks that read what the teacher looks at."""
+        calm = self._calm(batch[0])
         states: Tensors = {}
         layers = dict(self.student.named_modules())
         handles = [
@@ -181,13 +205,14 @@ class Unrolled:
             for tap in self.teacher.taps
         ]
         with self._cast():
-            losses = self.training_loss(self._answer(batch[0]), batch[1])
+            losses = self.training_loss(self._answer(batch[0]), batch[1], *calm)
         for handle in handles:
             handle.remove()
         done = steps / self.total_steps if self.total_steps else 0.0
         mean = torch.stack(self.losses_seen).mean() if self.losses_seen else torch.zeros(())
         self.losses_seen.append(losses.detach().mean())
-        return Seen(losses, batch[1], states, Progress(done, mean, 0.0))
+        average = {self.teacher.taps[0].key: calm[0]} if calm else None
+        return Seen(losses, batch[1], states, Progress(done, mean, 0.0), average=average)
 
     def _measure(self, trusted: tuple[Tensor, Tensor]) -> Tensor:
         with self._cast():

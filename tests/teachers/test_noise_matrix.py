@@ -93,3 +93,19 @@ def test_a_class_that_no_trusted_sample_is_of_is_left_alone() -> None:
     one.notice_trusted(torch.tensor([2]))
     one.refresh()
     assert torch.allclose(one.table, T, atol=1e-12)
+
+
+def test_the_bound_by_somebody_else_s_answers() -> None:
+    """Σ q log(q / T p): the loss itself where both answer alike, never below it, and p − q inside."""
+    draw = torch.Generator().manual_seed(2)
+    matrix, given = NoiseMatrix(4).double(), torch.tensor([0, 3, 1, 2, 2])
+    own = torch.randn(5, 4, generator=draw, dtype=torch.float64).requires_grad_()
+    other = torch.randn(5, 4, generator=draw, dtype=torch.float64)
+    sure = torch.tensor([False, False, False, False, True])
+    exact = matrix.losses(own, given, sure)
+    torch.testing.assert_close(matrix.losses(own, given, sure, by=own), exact)
+    bound = matrix.losses(own, given, sure, by=other)
+    assert (bound > exact)[:4].all()
+    torch.testing.assert_close(bound[4], exact[4])
+    found = torch.autograd.grad(bound.sum(), own)[0]
+    torch.testing.assert_close(found, own.softmax(1) - matrix.posterior(other, given, sure))

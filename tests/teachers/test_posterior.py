@@ -79,16 +79,25 @@ def corrected(logits: torch.Tensor, y: torch.Tensor, first: torch.Tensor = FIRST
 ALLOWED = {"kept": 1e-10, "snapshots": 1e-10, "reversal": 1e-10, "finite": 1e-6}
 
 
-def longer(length: float):
+def towards(logits: torch.Tensor, y: torch.Tensor, average: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy with the average student's posteriors as soft labels, by hand."""
+    counts = torch.bincount(FIRST, minlength=CLASSES).to(logits.dtype) + 1
+    matrix = 0.5 * torch.eye(CLASSES, dtype=logits.dtype) + 0.5 * counts / counts.sum()
+    q = average.softmax(1) * matrix[:, y].T
+    return F.cross_entropy(logits, q / q.sum(1, keepdim=True), reduction="none")
+
+
+def longer(length: float, average: float = 0.0):
     """A teacher whose steps are that much longer, and its training loss by hand."""
 
     def make(student: torch.nn.Module) -> reweigh.Teacher:
-        one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES).double()
+        one = reweigh.PosteriorTeacher(layer="fc", num_classes=CLASSES, average=average).double()
         one.meet(FIRST)  # for unrolled autograd, which has no loop around it
         one.length.value.fill_(length)
         return awake(one, student)
 
-    return make, lambda logits, y: length * corrected(logits, y)
+    by_hand = towards if average else corrected
+    return make, lambda logits, y, *calm: length * by_hand(logits, y, *calm)
 
 
 @pytest.mark.parametrize("trajectory", ALLOWED)
@@ -99,6 +108,17 @@ def test_the_meta_gradient_is_exact(trajectory: str, length: float) -> None:
     assert float(expected["scale"].abs()) > 1e-9
     assert relative_error(found, expected) <= ALLOWED[trajectory]
     assert relative_error(found, compared(make, trajectory=trajectory)[1]) > 1e-3  # plain losses
+
+
+@pytest.mark.parametrize("trajectory", ALLOWED)
+def test_the_meta_gradient_is_exact_through_the_average(trajectory: str) -> None:
+    """Its answers are targets and weights' reasons, and constants: of the step's own θ̄, not a later one."""
+    make, by_hand = longer(1.7, average=0.9)
+    found, expected = compared(make, {"training_loss": by_hand}, trajectory=trajectory)
+    assert float(expected["scale"].abs()) > 1e-9
+    assert relative_error(found, expected) <= ALLOWED[trajectory]
+    own = compared(longer(1.7)[0], {"training_loss": longer(1.7)[1]}, trajectory=trajectory)[0]
+    assert relative_error(found, own) > 1e-3
 
 
 def test_the_deeper_meta_gradient_is_exact_with_longer_steps() -> None:

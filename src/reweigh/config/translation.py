@@ -21,7 +21,7 @@ from reweigh.config.run import Common
 from reweigh.config.section import Section
 from reweigh.config.training import OptimiserConfig
 
-OF_PAIRS: dict[str, Any] = {"teacher": "agreement", "teacher_lr": 0.01}
+OF_PAIRS: dict[str, Any] = {"teacher": "agreement", "every": 5, "teacher_lr": 0.01}
 """What `deep` means where there are no classes."""
 
 

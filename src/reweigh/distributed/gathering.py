@@ -20,7 +20,8 @@ def gathered_seen(seen: Seen) -> Seen:
         own,
         losses=gathered(own.losses),
         labels=_or_none(own.labels),
-        states={key: gathered(state) for key, state in own.states.items()},
+        states=_all(own.states),
+        average=None if own.average is None else _all(own.average),
         ids=_or_none(own.ids),
         trusted=_or_none(own.trusted),
     )
@@ -35,6 +36,10 @@ def own_part_of(batch: Batch) -> Batch:
             "start fewer processes"
         )
     return mapped(batch, own_part) if together() else batch
+
+
+def _all(states: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {key: gathered(state) for key, state in states.items()}
 
 
 def _or_none(x: Tensor | None) -> Tensor | None:

@@ -104,7 +104,7 @@ class Derivatives:
             self.kernels.first_order(),
         ):
             # not autograd.grad, which reentrant checkpointing refuses
-            half.times(scale, _weighted(self.student.losses(one.batch), weights)).backward()
+            half.times(scale, _weighted(self._losses_of(one), weights)).backward()
         return {k: half.times(1 / scale, p.grad) for k, p in leaves.items() if p.grad is not None}
 
     def pull(self, one: Pass, theta: Params, u: Params, *, want_theta: bool, keep: bool) -> Pulled:
@@ -141,7 +141,9 @@ class Derivatives:
             self.student.at(leaves, one.moment.fresh_buffers()),
             self.kernels.second_order(wanted),
         ):
-            seen = self.student.look(one.batch, one.seen.progress, one.seen.ids)
+            seen = self.student.look(
+                one.batch, one.seen.progress, one.seen.ids, average=one.seen.average
+            )
             return self.graph(seen, leaves, self.levers(one.weights), wanted, one.moment)
 
     def _second_backward(
@@ -173,6 +175,10 @@ class Derivatives:
         moved = whole(dict(zip(graph.theta, theta, strict=True))) if want_theta else None
         return Pulled(levers, moved).over(graph.scale)
 
+    def _losses_of(self, one: Pass) -> Tensor:
+        """Those of a pass that is done again, (n,)."""
+        return self.student.losses(one.batch, average=one.seen.average)
+
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""
         with torch.no_grad(), dual.dual_level():
@@ -182,7 +188,7 @@ class Derivatives:
                 self.student.at(at, one.moment.fresh_buffers()),
                 self.kernels.first_order(),
             ):
-                losses = self.student.losses(one.batch)
+                losses = self._losses_of(one)
             tangent = dual.unpack_dual(losses).tangent
         return torch.zeros_like(losses) if tangent is None else tangent
 
@@ -246,4 +252,4 @@ class FiniteDifferences(Derivatives):
             one.moment.again(self.student.module),
             self.student.at(theta, one.moment.fresh_buffers()),
         ):
-            return self.student.losses(one.batch)
+            return self._losses_of(one)

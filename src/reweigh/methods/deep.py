@@ -25,6 +25,7 @@ from reweigh.teachers import (
     PosteriorTeacher,
     Teacher,
 )
+from reweigh.teachers.posterior import AVERAGE
 
 
 class Deep(Method):
@@ -86,6 +87,7 @@ class Deep(Method):
                 num_classes=classes,
                 logits=setting.logits,
                 trusted_in_stream=bool(c.trusted_share),
+                average=self._average(),
             )
         if c.teacher == "margin":
             return MarginTeacher(student, layer=layer, num_classes=classes)
@@ -93,6 +95,11 @@ class Deep(Method):
             return AgreementTeacher(student, layer=layer, num_classes=classes)
         extra = [setting.feature(name) for name in c.features if name not in ("I0", "M0")]
         return InteractionTeacher(student, layer=layer, num_classes=classes, extra=extra)
+
+    def _average(self) -> float:
+        """As set; by itself 0 where weights are differentiated by the student, which an average is not."""
+        chosen = self.config.average
+        return (0.0 if self.config.deeper else AVERAGE) if chosen is None else chosen
 
     def _optimizer(self, teacher: Teacher) -> Optimizer | None:
         c = self.config

@@ -10,7 +10,7 @@ from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.figures import divisor
 from reweigh.seen import Seen, Tap
-from reweigh.typing import FindLabels, Losses, PerSampleLoss, Weights
+from reweigh.typing import FindLabels, Losses, PerSampleLoss, TrainingLoss, Weights
 
 if TYPE_CHECKING:
     from reweigh.metagrad.lookahead import Lookahead
@@ -25,6 +25,9 @@ class Teacher(nn.Module):
     """
 
     taps: tuple[Tap, ...] = ()
+    average: float = 0.0
+    """How much of the student's running average stays at a step, for teachers that look through that
+    as well (`Seen.average`); 0: there is none."""
     normalise: str = "sum"
     shapes_loss: bool = False
     """True where `objective` is more than a sum of losses under weights that are free of θ."""
@@ -36,9 +39,9 @@ class Teacher(nn.Module):
     """True where a weight or a statistic depends on the other samples of the batch: then it is shown
     the samples of all processes. For teachers that the meta-gradient does not go through."""
 
-    def loss(self, own: PerSampleLoss, labels: FindLabels) -> PerSampleLoss:
+    def loss(self, own: PerSampleLoss, labels: FindLabels) -> TrainingLoss:
         """What the student learns from, given the loop's own loss and where a batch's labels are;
-        trusted samples keep the own one."""
+        trusted samples keep the own one. With an `average` it is called with `Seen.average`, too."""
         return own
 
     def told(self, losses: Losses) -> Losses:

@@ -20,7 +20,7 @@ from reweigh.batch import (
 from reweigh.errors import UsageError
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
-from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss
+from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss, TrainingLoss
 
 
 class CorrectingTeacher(Teacher):
@@ -42,7 +42,7 @@ class CorrectingTeacher(Teacher):
         self.logits, self.trusted_in_stream = logits, trusted_in_stream
         self._labels: FindLabels = find_labels
 
-    def loss(self, own: PerSampleLoss, labels: FindLabels) -> PerSampleLoss:
+    def loss(self, own: PerSampleLoss, labels: FindLabels) -> TrainingLoss:
         """The corrected loss, whatever the loop's own: that one is for trusted samples."""
         self._labels = labels
         return self.corrected
@@ -52,8 +52,9 @@ class CorrectingTeacher(Teacher):
         if labels is not None:
             self.matrix.begin(check_classes(labels, len(self.matrix.table)))
 
-    def corrected(self, student: nn.Module, batch: Batch) -> Losses:
-        """−log Σ_y T_yỹ p_y, (n,); −log p_ỹ for trusted samples of the stream."""
+    def corrected(self, student: nn.Module, batch: Batch, by: Tensor | None = None) -> Losses:
+        """−log Σ_y T_yỹ p_y, (n,), or its bound `by` other logits; −log p_ỹ for trusted samples of
+        the stream."""
         y = self._labels(batch)
         if y is None:
             raise UsageError(
@@ -62,7 +63,7 @@ class CorrectingTeacher(Teacher):
                 "where f(batch) returns them"
             )
         sure = self.sure(find_trusted(batch), len(y))
-        return self.matrix.losses(self.logits(student, batch), as_numbers(y), sure)
+        return self.matrix.losses(self.logits(student, batch), as_numbers(y), sure, by)
 
     def sure(self, told: Tensor | None, n: int) -> Tensor | None:
         """Which of n labels are sure, by what the batch told, (n,) bool; None where all are in doubt."""

@@ -55,9 +55,23 @@ class NoiseMatrix(nn.Module):
         self.register_buffer("joint", first / num_classes)  # (C, C): running mean of q by ỹ
         self.register_buffer("trusted", torch.zeros(num_classes))  # (C,): samples seen
 
-    def losses(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Tensor:
-        """−log Σ_y T_yỹ p_y, (n,); plain cross-entropy where a label is `sure` (n,)."""
-        return -self._explained(logits, given, sure).logsumexp(1)
+    def losses(
+        self,
+        logits: Tensor,
+        given: Tensor,
+        sure: Tensor | None = None,
+        by: Tensor | None = None,
+    ) -> Tensor:
+        """−log Σ_y T_yỹ p_y, (n,); plain cross-entropy where a label is `sure` (n,).
+
+        With the logits of somebody else, `by` (n, C), it is bounded from above by
+        Σ_y q_y log(q_y / T_yỹ p_y), where q is that one's posterior; equal where both answer alike.
+        """
+        explained = self._explained(logits, given, sure)  # (n, C)
+        if by is None:
+            return -explained.logsumexp(1)
+        log_q = self._explained(by.detach(), given, sure).log_softmax(1).to(explained.dtype)
+        return (log_q.exp() * (log_q - explained)).sum(1)
 
     def posterior(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Tensor:
         """q, (n, C): how likely each class is the true one, given the student and the label."""

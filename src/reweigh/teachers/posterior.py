@@ -1,13 +1,15 @@
 r"""The posterior teacher: how likely is the given label the true one?
 
-With the student's own predictions and the noise matrix T (see `noise_matrix`), the posterior of the
-given label is $q = T_{\tilde y\tilde y}\, p_{\tilde y} / \sum_y T_{y\tilde y}\, p_y$, and
+With the predictions p̄ of the student's running average (see `average`) and the noise matrix T (see
+`noise_matrix`), the posterior of a class is $q_y \propto T_{y\tilde y}\, \bar p_y$, and
 
-$$ w = \sigma(c\,(2q - 1) + b_{\tilde y}), $$
+$$ w = \sigma(c\,(2q_{\tilde y} - 1) + b_{\tilde y}), $$
 
-where c and b are learned by the meta-gradient. It weighs *corrected* losses, which already put a
-wrong label's share where it belongs; the weights then say how much there is to learn from a
-sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that reason. A corrected loss
+where c and b are learned by the meta-gradient. The student learns towards q, from the bound
+$\sum_y q_y \log(q_y / T_{y\tilde y}\, p_y)$ of the corrected loss: expectation-maximisation, whose
+expectation is taken by the average and whose maximisation is the student's steps. A corrected loss
+already puts a wrong label's share where it belongs; the weights then say how much there is to learn
+from a sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that reason. A corrected loss
 moves the student less than a right label would; `step_length` makes up for it. Beyond the paper.
 """
 
@@ -20,14 +22,17 @@ from torch import Tensor, nn
 from reweigh.batch import outputs
 from reweigh.distributed.group import any_of
 from reweigh.errors import UsageError
-from reweigh.seen import Seen, Tap
+from reweigh.seen import Seen, States, Tap
 from reweigh.teachers.correcting import CorrectingTeacher
 from reweigh.teachers.features import labels_of
 from reweigh.teachers.noise_matrix import ENOUGH
 from reweigh.teachers.step_length import StepLength
-from reweigh.typing import Batch, Losses, Weights
+from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss, TrainingLoss, Weights
 
 log = logging.getLogger("reweigh")
+
+AVERAGE = 0.9
+"""How much of the student's running average stays at a step. Our choice."""
 
 
 class PosteriorTeacher(CorrectingTeacher):
@@ -37,7 +42,8 @@ class PosteriorTeacher(CorrectingTeacher):
     they are. `logits(student, batch)` gives them for batches that are not (x, y). Trusted samples
     may be in the stream too, which is worth a lot: with `trusted_in_stream`, batches are
     (x, y, trusted), the third a bool tensor that says which they are, or have a member of that
-    name. Without it all labels are in doubt.
+    name. Without it all labels are in doubt. `average` is how much of the student's running average
+    stays at a step; with 0 the student judges by its own predictions.
     """
 
     def __init__(
@@ -47,20 +53,30 @@ class PosteriorTeacher(CorrectingTeacher):
         layer: str = "",
         logits: Callable[[nn.Module, Batch], Tensor] = outputs,
         trusted_in_stream: bool = False,
+        average: float = AVERAGE,
         scale: float = 1.0,
     ) -> None:
         super().__init__(num_classes, logits, trusted_in_stream)
         self.scale = nn.Parameter(torch.tensor(scale))
         self.bias = nn.Parameter(torch.zeros(num_classes))
-        self.length = StepLength()
+        self.length, self.average = StepLength(), _share(average)
         self._tap = Tap(layer, "output")
         self.taps = (self._tap,)
         self._compared = False
         self._trusted_seen = 0
 
-    def corrected(self, student: nn.Module, batch: Batch) -> Losses:
-        """−√(a/b) log Σ_y T_yỹ p_y, (n,), for steps as long as under right labels."""
-        return self.length.value * super().corrected(student, batch)
+    def corrected(self, student: nn.Module, batch: Batch, by: Tensor | None = None) -> Losses:
+        """√(a/b) times the corrected loss, (n,), for steps as long as under right labels."""
+        return self.length.value * super().corrected(student, batch, by)
+
+    def loss(self, own: PerSampleLoss, labels: FindLabels) -> TrainingLoss:
+        """The corrected loss, or its bound by what the average student answered."""
+        corrected, key = super().loss(own, labels), self._tap.key
+
+        def towards(student: nn.Module, batch: Batch, average: States | None = None) -> Losses:
+            return corrected(student, batch, None if average is None else average[key])
+
+        return towards
 
     def told(self, losses: Losses) -> Losses:
         """Without √(a/b), which changes on the way."""
@@ -101,7 +117,8 @@ class PosteriorTeacher(CorrectingTeacher):
 
     def _compare(self, seen: Seen) -> None:
         """Once: are what the layer gives and what the student is asked for the same logits?"""
-        own = self.matrix.losses(self._logits(seen), labels_of(seen), self._sure(seen))
+        logits, by = seen.states[self._tap.key], self._logits(seen)
+        own = self.matrix.losses(logits, labels_of(seen), self._sure(seen), by)
         told = self.told(seen.losses)
         off = (own - told).abs() > 0.05 * (1 + own.abs())  # wide enough for bfloat16
         if any_of(bool((off & own.isfinite() & seen.losses.isfinite()).any())):
@@ -124,7 +141,17 @@ class PosteriorTeacher(CorrectingTeacher):
             )
 
     def _logits(self, seen: Seen) -> Tensor:
-        return seen.states[self._tap.key].to(self.scale.dtype)  # (n, C)
+        """Those to judge by: the average student's, where there is one."""
+        states = seen.states if seen.average is None else seen.average
+        return states[self._tap.key].to(self.scale.dtype)  # (n, C)
 
     def _sure(self, seen: Seen) -> Tensor | None:
         return self.sure(seen.trusted, len(seen.losses))
+
+
+def _share(average: float) -> float:
+    if not 0 <= average < 1:
+        raise UsageError(
+            f"average must be at least 0 (no average) and below 1 (one that never moves), not {average}"
+        )
+    return average

@@ -39,7 +39,7 @@ class DeepConfig(OneMethod):
     """I0 input of the last layer, I1–I3 pooled maps of 8, 16, 32 px, M0 label, M1 progress; for
     linear, mlp and interaction: the other teachers have features of their own."""
 
-    every: Count = 5
+    every: Count = 10
     """K: student steps per teacher step. Our choice; the paper has 20, too seldom for short runs."""
 
     through: Count = 1
@@ -64,6 +64,10 @@ class DeepConfig(OneMethod):
     trusted_batch: Count = 128
     """Trusted samples per meta-gradient. Our choice: the whole set of 5,000 would cost 39 steps."""
 
+    average: float | None = Field(default=None, ge=0, lt=1)
+    """By whose answers the posterior teacher judges: a running average of the student, of which this
+    much stays at a step. 0: the student itself; unset: 0.9, and 0 with `deeper`. Our choice."""
+
     trajectory: Literal["auto", "kept", "snapshots", "reversal", "finite"] = "auto"
     """How past steps are revisited: kept graphs, snapshots, reversal (paper); auto by memory. finite
     takes differences of first derivatives, an approximation where second ones are missing."""
@@ -84,4 +88,10 @@ class DeepConfig(OneMethod):
         chosen = self.features != own["features"].default
         if chosen and kind in ("posterior", "agreement", "margin"):
             raise ValueError(f"features is for other teachers: {kind!r} has features of its own")
+        if self.average is not None and kind != "posterior":
+            raise ValueError(f"average is for teacher = 'posterior', and teacher is {kind!r}")
+        if self.average and self.deeper:
+            raise ValueError(
+                "deeper needs average = 0: no weight depends on the student through it"
+            )
         return self
