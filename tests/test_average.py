@@ -7,7 +7,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 import reweigh
 from reweigh.average import Average
-from reweigh.errors import UnsupportedError, UsageError
+from reweigh.errors import CheckpointError, DivergedError, UnsupportedError, UsageError
 from reweigh.seen import Tap
 from reweigh.student import Student
 
@@ -145,5 +145,125 @@ def test_deeper_interaction_and_shares_that_are_none_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"PosteriorTeacher\(average=0\)"):
         reweigh.Reweigher(net, optimizer, teacher, trusted=batches(1)[0], deeper=True)
     for share in (-0.1, 1.0, float("nan")):
+        teacher = reweigh.PosteriorTeacher(num_classes=3, average=share)
         with pytest.raises(UsageError, match="average must be at least 0"):
-            reweigh.PosteriorTeacher(num_classes=3, average=share)
+            reweigh.Reweigher(net, optimizer, teacher, trusted=batches(1)[0])
+
+
+class Merging(nn.Linear):
+    """Does something when it is put into evaluation mode, as layers of adapters do."""
+
+    asked = False
+
+    def train(self, mode: bool = True):
+        self.asked = self.asked or not mode
+        return super().train(mode)
+
+
+def test_the_student_s_modes_are_not_touched() -> None:
+    net = nn.Sequential(Merging(4, 3))
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    ours.look(batches(1)[0])
+    assert not net[0].asked
+
+
+def test_a_student_that_draws_by_itself_draws_the_same_afterwards() -> None:
+    class Drawing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 3)
+
+        def forward(self, x):
+            return nn.functional.dropout(self.fc(x), 0.3)  # whatever the mode
+
+    ours = Average(Student(Drawing(), plain, [Tap("", "output")]), 0.9)
+    drawn = torch.get_rng_state()
+    ours.look(batches(1)[0])
+    assert torch.equal(drawn, torch.get_rng_state())
+
+
+def test_a_step_that_breaks_the_student_does_not_break_the_average_for_good() -> None:
+    net = network()
+    loop = held_by(net)
+    loop.step(*batches(1)[0])
+    before = {k: v.clone() for k, v in net.state_dict().items()}
+    with torch.no_grad():
+        net[0].weight.fill_(float("nan"))
+    assert loop.lessons.average is not None
+    loop.lessons.average.follow(2)
+    with pytest.raises(DivergedError):
+        loop.step(*batches(1)[0])
+    net.load_state_dict(before)
+    assert loop.step(*batches(1)[0]).loss.isfinite()
+
+
+def test_what_changes_its_shape_or_type_is_taken_up_anew() -> None:
+    net = network()
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    ours.look(batches(1)[0])
+    net[4] = nn.Linear(8, 5)
+    ours.follow(1)
+    assert ours.look(batches(1)[0])[":output"].shape == (12, 5)
+    net.double()
+    x, y = batches(1)[0]
+    assert ours.look((x.double(), y))[":output"].dtype == torch.float64
+
+
+def test_a_bfloat16_student_has_an_average_that_moves() -> None:
+    net = nn.Linear(1, 2).bfloat16()
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    with torch.no_grad():
+        net.weight.fill_(1.0)
+        ours.look((torch.zeros(2, 1).bfloat16(), torch.tensor([0, 1])))
+        net.weight.fill_(1.03125)
+    for step in range(200, 300):
+        ours.follow(step)
+    assert ours.held["weight"].mean() > 1.031
+
+
+def test_going_back_twice_to_one_state_is_the_same_twice() -> None:
+    ours = Average(Student(network(), plain, [Tap("", "output")]), 0.9)
+    ours.look(batches(1)[0])
+    state = ours.state_dict()
+    kept = {name: t.clone() for name, t in state.items()}
+    ours.load_state_dict(state, torch.device("cpu"))
+    with torch.no_grad():
+        for p in ours.student.module.parameters():
+            p.add_(1)
+    ours.follow(1)
+    assert all(torch.equal(state[name], kept[name]) for name in kept)
+
+
+def test_the_average_of_another_student_is_refused() -> None:
+    state = held_by(network())
+    state.step(*batches(1)[0])
+    other = nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 3))
+    with pytest.raises(CheckpointError, match=r"of another student.*0\.weight"):
+        held_by(other).load_state_dict(state.state_dict())
+
+
+class Plain(reweigh.Teacher):
+    """Weighs by what the average answers, and leaves the loss alone."""
+
+    taps = (Tap("", "output"),)
+    average = 0.5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.zeros(()))
+
+    def forward(self, seen: reweigh.Seen) -> torch.Tensor:
+        assert seen.average is not None
+        with pytest.raises(UsageError, match="its taps show"):
+            seen.average["nowhere:output"]
+        return (self.scale * seen.average[":output"].amax(1)).sigmoid()
+
+
+def test_a_teacher_of_one_s_own_may_look_through_an_average() -> None:
+    net = network()
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    teacher = Plain()
+    loop = reweigh.Reweigher(net, optimizer, teacher, trusted=batches(1)[0], every=2)
+    for batch in batches(4):
+        loop.step(*batch)
+    assert teacher.scale != 0

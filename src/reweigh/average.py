@@ -5,22 +5,24 @@ over the last $1/(1-d)$ steps is calmer and nearer to where training goes, so th
 concludes from its answers is better (Tarvainen and Valpola 2017 take such an average's answers as
 targets). It must not be long: from what it has not learned yet it holds the student back.
 
-It answers without dropout, but normalises by the batch where the student does: running statistics are
-those of other parameters than its own. It costs a forward pass without gradient and one copy of what
-is trained. Beyond the paper.
+It answers in the student's own mode, but without dropout layers, and normalises by the batch where the
+student does: running statistics are those of other parameters than its own. It costs a forward pass
+without gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.parameter import is_lazy
 
 from reweigh.batch import moved_to
-from reweigh.evaluating import evaluating
-from reweigh.seen import Progress
+from reweigh.errors import CheckpointError
+from reweigh.moment import rng_unmoved
+from reweigh.seen import Progress, States
 from reweigh.student import Student
 from reweigh.typing import Batch, Params
 
@@ -29,59 +31,92 @@ START = 10
 
 
 class Average:
-    """θ̄ and its buffers, begun from the student as it is when first asked."""
+    """θ̄, begun from the student as it is when first asked."""
 
     def __init__(self, student: Student, decay: float) -> None:
         self.student, self.decay = student, decay
         self.held: Params = {}
+        """θ̄ by name, in float32 at least: a sum in bfloat16 would stop moving."""
 
     @torch.no_grad()
-    def look(self, batch: Batch) -> dict[str, Tensor]:
+    def look(self, batch: Batch) -> States:
         """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each."""
-        self._take_up()
-        with _calm(self.student.module), self.student.at(self.held):
-            return dict(self.student.look(batch, Progress()).states)
+        now, module = self._take_up(), self.student.module
+        theta = {name: held.to(now[name].dtype) for name, held in self.held.items()}
+        with rng_unmoved(module), _calm(module) as written, self.student.at(theta, written):
+            return States(self.student.look(batch, Progress()).states)
 
     @torch.no_grad()
     def follow(self, steps: int) -> None:
         """The student has taken its step number `steps`."""
         if not self.held:
             return
+        now = self._take_up()
         rate = 1 - min(self.decay, (1 + steps) / (START + steps))
-        self._take_up()
-        now = self._now()
-        moving = [name for name in now if now[name].is_floating_point()]
-        torch._foreach_lerp_(  # pyright: ignore[reportPrivateImportUsage] (as torch.optim does it)
-            [self.held[name] for name in moving], [now[name] for name in moving], rate
-        )
-        self.held |= {name: now[name].clone() for name in now.keys() - moving}
+        new = [t.to(self.held[name].dtype) for name, t in now.items()]
+        held = [self.held[name] for name in now]
+        torch._foreach_lerp_(held, new, rate)  # pyright: ignore[reportPrivateImportUsage] (as torch.optim does it)
 
-    def state_dict(self) -> dict[str, Any]:
-        """All that it holds; empty before the first look."""
-        return dict(self.held)
+    def begin_again_if_broken(self) -> None:
+        """After a step that failed: an average of what is not finite would never be finite again."""
+        if not all(bool(t.isfinite().all()) for t in self.held.values()):
+            self.held = {}
 
-    def load_state_dict(self, state: dict[str, Any], device: torch.device) -> None:
+    def state_dict(self) -> Params:
+        """A copy of θ̄; empty before the first look."""
+        return {name: t.clone() for name, t in self.held.items()}
+
+    def load_state_dict(self, state: Params, device: torch.device) -> None:
         """Go on from another one's."""
-        self.held = moved_to(state, device)
+        self.held = {name: t.clone() for name, t in moved_to(state, device).items()}
 
-    def _take_up(self) -> None:
-        """Begin with what is new: all of it at first, later layers that were added or unfrozen."""
+    def refuse_other(self, state: Params) -> None:
+        """Refuse the average of a student that is built otherwise."""
+        now = {name: t.shape for name, t in self._now().items()}
+        saved = {name: t.shape for name, t in state.items()}
+        if saved and saved != now:
+            differ = ", ".join(sorted({name for name, _ in now.items() ^ saved.items()}))
+            raise CheckpointError(
+                f"the saved average is of another student: they differ in {differ}"
+            )
+
+    def _take_up(self) -> Params:
+        """θ, after beginning with what is new: all of it at first, later what was added or replaced."""
         now = self._now()
-        if now.keys() != self.held.keys():
-            self.held = {name: self.held.get(name, t.clone()) for name, t in now.items()}
+        old = self.held
+        self.held = {n: old[n] if _fits(old.get(n), t) else _copied(t) for n, t in now.items()}
+        return now
 
     def _now(self) -> Params:
-        """What training changes: θ and the buffers. What is frozen needs no average."""
-        module = self.student.module
-        theta = {name: p.detach() for name, p in module.named_parameters() if p.requires_grad}
-        return theta | dict(module.named_buffers())
+        """θ. What is frozen needs no average."""
+        named = self.student.module.named_parameters()
+        return {name: p.detach() for name, p in named if p.requires_grad and not is_lazy(p)}
+
+
+def _copied(t: Tensor) -> Tensor:
+    return t.to(torch.promote_types(t.dtype, torch.float32), copy=True)
+
+
+def _fits(held: Tensor | None, t: Tensor) -> bool:
+    wanted = torch.promote_types(t.dtype, torch.float32)
+    return held is not None and (held.shape, held.dtype, held.device) == (t.shape, wanted, t.device)
 
 
 @contextmanager
-def _calm(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode for all but batch normalisation."""
-    norms = [m for m in module.modules() if isinstance(m, _BatchNorm) and m.training]
-    with evaluating(module):
+def _calm(module: nn.Module) -> Iterator[Params]:
+    """Dropout layers are off and running statistics stand still; gives copies of all other buffers."""
+    drops = [m for m in module.modules() if isinstance(m, _DropoutNd) and m.training]
+    norms = [m for m in module.modules() if isinstance(m, _NormBase) and m.training]
+    norms = [m for m in norms if m.track_running_stats]
+    still = {id(b) for m in module.modules() if isinstance(m, _NormBase) for b in m.buffers()}
+    try:
+        for drop in drops:
+            drop.training = False
         for norm in norms:
-            norm.training = True
-        yield
+            norm.track_running_stats = False
+        yield {name: b.clone() for name, b in module.named_buffers() if id(b) not in still}
+    finally:
+        for drop in drops:
+            drop.training = True
+        for norm in norms:
+            norm.track_running_stats = True

@@ -160,9 +160,8 @@ class Lessons:
         if due and engine is not None and teacher is not None:
             engine.recorder.look_again()
             trusted, progress = self._next_trusted(), self.clock.progress()
-            teacher.look_ahead(
-                Lookahead(engine, batch, trusted, progress, ids, lambda d: self._move(teacher, d))
-            )
+            average, move = self.average_of(batch), partial(self._move, teacher)
+            teacher.look_ahead(Lookahead(engine, batch, trusted, progress, ids, average, move))
             self._taught(engine, teacher, trusted)
 
     def follow_trusted(self) -> None:

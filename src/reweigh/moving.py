@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.average import Average
 from reweigh.distributed.gradients import Gradients
 from reweigh.errors import UnsupportedError
 from reweigh.metagrad.clipping import Clip
@@ -31,8 +32,10 @@ class Moving:
         accumulate: int,
         normalise: str,
         modules: list[nn.Module],
+        average: Average | None = None,
     ) -> None:
         self.optimizer, self.engine, self.clip = optimizer, engine, clip
+        self.average = average
         self.under_way = StepUnderWay(
             optimizer, accumulate, normalise, self._about_to_move, self._has_moved
         )
@@ -76,6 +79,8 @@ class Moving:
                 self.optimizer.zero_grad(set_to_none=True)
             for buffers in self._written:
                 buffers.put_back()
+            if self.average is not None:
+                self.average.begin_again_if_broken()
             raise
 
     def abandon(self) -> None:

@@ -101,7 +101,9 @@ class Reweigher:
             check_lookahead(every, through, accumulate)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
         self._loss_is_teachers = learned is not per_sample_loss
-        self.student = Student(student, learned, teacher.taps if teacher else (), labels)
+        self.student = Student(
+            student, learned, teacher.taps if teacher else (), labels, told=self._loss_is_teachers
+        )
         self.optimizer, self.teacher = optimizer, teacher
         self.accumulate = accumulate
         self._collapse = CollapseWatch(collapse_below)
@@ -135,6 +137,7 @@ class Reweigher:
         self._moving = Moving(
             optimizer, self.engine, self.clip, accumulate=accumulate, modules=modules,
             normalise=teacher.normalise if teacher is not None else "count",
+            average=self.lessons.average,
         )  # fmt: skip
         self._open = self._moving.under_way
         self._passes = Passes(self.lessons, self._open, self._moving.gradients)

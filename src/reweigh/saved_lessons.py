@@ -39,6 +39,8 @@ def load(lessons: "Lessons", state: dict[str, Any]) -> None:
     lessons.clock.refuse_other(state["clock"])
     if teacher is not None:
         _refuse_other_teacher(teacher, state["teacher"])
+    if lessons.average is not None:
+        lessons.average.refuse_other(state["average"])
     if optimizer is not None:
         optimizer.load_state_dict(state["teacher_optimizer"])  # which refuses before it changes
     if teacher is not None:

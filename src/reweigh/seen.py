@@ -93,6 +93,8 @@ class Seen:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", States(self.states))
+        if self.average is not None:
+            object.__setattr__(self, "average", States(self.average))
 
     def detached(self) -> "Seen":
         """The same sight with ∂/∂θ cut: the paper's ∂w/∂θ = 0."""

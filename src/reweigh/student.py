@@ -73,10 +73,14 @@ class Student:
         per_sample_loss: TrainingLoss,
         taps: Iterable[Tap] = (),
         labels: FindLabels = find_labels,
+        *,
+        told: bool = False,
     ) -> None:
         refuse_wrappers(module)
         self.module = module
         self.per_sample_loss, self.labels = per_sample_loss, labels
+        self._told = told
+        """Whether the training loss is one that takes the average student's states."""
         self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
         if len({tap.key for tap in self.taps}) < len(self.taps):
             raise UsageError(
@@ -127,8 +131,8 @@ class Student:
         loss: PerSampleLoss | None = None,
         average: dict[str, Tensor] | None = None,
     ) -> Tensor:
-        """Only the losses, (n,). The training loss is told what the average student showed, if any."""
-        told = () if loss is not None or average is None else (average,)
+        """Only the losses, (n,). A teacher's training loss is told what the average student showed."""
+        told = (average,) if self._told and loss is None and average is not None else ()
         return check_losses((loss or self.per_sample_loss)(self.module, batch, *told), batch)
 
     @contextmanager

@@ -109,3 +109,11 @@ def test_the_bound_by_somebody_else_s_answers() -> None:
     torch.testing.assert_close(bound[4], exact[4])
     found = torch.autograd.grad(bound.sum(), own)[0]
     torch.testing.assert_close(found, own.softmax(1) - matrix.posterior(other, given, sure))
+
+
+def test_a_class_that_is_ruled_out_leaves_the_bound_finite() -> None:
+    matrix, given = NoiseMatrix(3), torch.tensor([0, 1])
+    logits = torch.tensor([[0.5, 0.1, -torch.inf], [0.2, 0.7, -torch.inf]], requires_grad=True)
+    bound = matrix.losses(logits, given, by=logits.detach())
+    torch.testing.assert_close(bound, matrix.losses(logits, given))
+    assert torch.autograd.grad(bound.sum(), logits)[0].isfinite().all()

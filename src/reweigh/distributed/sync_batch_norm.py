@@ -34,7 +34,7 @@ class SynchronisedBatchNorm(_BatchNorm):
         mean = total(x.sum(others)) / m  # (c,)
         centred = x - _channels(mean, x)
         variance = total(centred.square().sum(others)) / m  # (c,)
-        if self.training:
+        if self.training and self.track_running_stats:
             self._remember(mean, variance * m / (m - 1))
         y = centred * _channels((variance + self.eps).rsqrt(), x)
         if self.affine:

@@ -31,6 +31,8 @@ class Lookahead:
     trusted: Batch
     progress: Progress
     ids: Tensor | None
+    average: dict[str, Tensor] | None
+    """What the average student showed of the batch, if there is one."""
     move_teacher: Callable[[list[Tensor]], None]
 
     def teach(self) -> None:
@@ -42,7 +44,9 @@ class Lookahead:
         engine, moment = self.engine, Moment.now(self.engine.student.module)
         theta = engine.theta()
         u = self._scaled(engine.trusted_gradient(self.trusted, theta))
-        seen = engine.student.peek(self.batch, self.progress, self.ids, moment)
+        seen = engine.student.peek(
+            self.batch, self.progress, self.ids, moment, average=self.average
+        )
         one = Pass(self.batch, moment, seen, torch.zeros_like(seen.losses))
         return engine.derivatives.pull(one, theta, u, want_theta=False, keep=False).levers[0]
 
@@ -68,7 +72,7 @@ class Lookahead:
             engine.student.at(leaves, moment.fresh_buffers()),
             engine.derivatives.kernels.second_order(wanted),
         ):
-            seen = engine.student.look(self.batch, self.progress, self.ids)
+            seen = engine.student.look(self.batch, self.progress, self.ids, average=self.average)
             one = Pass(self.batch, moment, seen.detached(), self._weights(seen))
             levers = engine.derivatives.levers(one.weights)
             one.graph = engine.derivatives.graph(seen, leaves, levers, wanted, moment)

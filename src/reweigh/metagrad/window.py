@@ -92,6 +92,7 @@ def _pack_pass(one: Pass) -> dict[str, Any]:
     }
     seen = {k: v for k, v in vars(one.seen).items() if k != "progress"}
     seen["states"] = dict(one.seen.states)
+    seen["average"] = None if one.seen.average is None else dict(one.seen.average)
     progress = vars(one.seen.progress)
     return {
         "batch": _plain(one.batch),

@@ -41,7 +41,8 @@ class Teacher(nn.Module):
 
     def loss(self, own: PerSampleLoss, labels: FindLabels) -> TrainingLoss:
         """What the student learns from, given the loop's own loss and where a batch's labels are;
-        trusted samples keep the own one. With an `average` it is called with `Seen.average`, too."""
+        trusted samples keep the own one. One of the teacher's own is called as f(student, batch), and
+        with `Seen.average` for a third argument where there is an `average`."""
         return own
 
     def told(self, losses: Losses) -> Losses:
@@ -126,6 +127,11 @@ def check_teacher(teacher: Teacher) -> None:
     """Refuse, before training, a teacher whose weights could not be found again in a replay."""
     if teacher.normalise not in ("sum", "count"):
         raise UsageError(f"normalise must be 'sum' or 'count', not {teacher.normalise!r}")
+    if not 0 <= teacher.average < 1:
+        raise UsageError(
+            "average must be at least 0 (no average) and below 1 (one that never moves), not "
+            f"{teacher.average}"
+        )
     for module in teacher.modules() if teacher.meta_learned else ():
         if isinstance(module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd):
             raise UnsupportedError(

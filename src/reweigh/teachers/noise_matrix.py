@@ -71,7 +71,8 @@ class NoiseMatrix(nn.Module):
         if by is None:
             return -explained.logsumexp(1)
         log_q = self._explained(by.detach(), given, sure).log_softmax(1).to(explained.dtype)
-        return (log_q.exp() * (log_q - explained)).sum(1)
+        q = log_q.exp()
+        return (q * torch.where(q > 0, log_q - explained, 0.0)).sum(1)  # −inf is a class ruled out
 
     def posterior(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Tensor:
         """q, (n, C): how likely each class is the true one, given the student and the label."""

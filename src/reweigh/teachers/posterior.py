@@ -59,7 +59,7 @@ class PosteriorTeacher(CorrectingTeacher):
         super().__init__(num_classes, logits, trusted_in_stream)
         self.scale = nn.Parameter(torch.tensor(scale))
         self.bias = nn.Parameter(torch.zeros(num_classes))
-        self.length, self.average = StepLength(), _share(average)
+        self.length, self.average = StepLength(), average
         self._tap = Tap(layer, "output")
         self.taps = (self._tap,)
         self._compared = False
@@ -147,11 +147,3 @@ class PosteriorTeacher(CorrectingTeacher):
 
     def _sure(self, seen: Seen) -> Tensor | None:
         return self.sure(seen.trusted, len(seen.losses))
-
-
-def _share(average: float) -> float:
-    if not 0 <= average < 1:
-        raise UsageError(
-            f"average must be at least 0 (no average) and below 1 (one that never moves), not {average}"
-        )
-    return average
