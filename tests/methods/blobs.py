@@ -58,6 +58,7 @@ def setting(
         layers=layers,
         feature=lambda name: class_feature(name, net, layers, CLASSES),
         steps=100,
+        epoch=50,
         right=right,
         seed=0,
     )

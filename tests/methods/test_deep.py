@@ -1,5 +1,8 @@
 """The paper's method: which teacher the settings build, and what it looks at."""
 
+import inspect
+from dataclasses import replace
+
 import pytest
 import torch
 from tests.methods.blobs import CLASSES, blobs, setting, student
@@ -91,3 +94,37 @@ def test_the_posterior_teacher_corrects_the_loss_but_not_of_trusted_samples_in_t
     plain = torch.nn.functional.cross_entropy(student()(x), y, reduction="none")
     torch.testing.assert_close(losses[sure], plain[sure])
     assert not torch.isclose(losses[~sure], plain[~sure]).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "epoch", "expected"),
+    [
+        ({}, 50, 0.9),
+        ({}, 49, 0.0),  # small data
+        ({"deeper": True}, 50, 0.0),
+        ({"average": 0.5}, 49, 0.5),
+        ({"average": 0.0}, 50, 0.0),
+        ({"teacher": "agreement"}, 50, 0.0),
+    ],
+)
+def test_who_looks_through_the_student_s_average(options, epoch: int, expected: float) -> None:
+    built = Deep(DeepConfig(**options)).teacher(replace(ready(), epoch=epoch))
+    assert built.average == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"teacher": "linear", "average": 0.9}, "average is for teacher = 'posterior'"),
+        ({"deeper": True, "average": 0.9}, "deeper needs average = 0"),
+    ],
+)
+def test_an_average_without_effect_is_refused(options, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        DeepConfig(**options)
+
+
+def test_a_loop_of_one_s_own_has_the_same_defaults_as_a_run() -> None:
+    built = inspect.signature(reweigh.Reweigher).parameters
+    assert (built["every"].default, built["through"].default) == (DeepConfig().every, 1)
+    assert reweigh.PosteriorTeacher(num_classes=3).average == teacher().average

@@ -194,6 +194,7 @@ class Bandit:
             layers={"I0": "0"},
             feature=lambda name: LabelFeature(CLASSES),
             steps=1,
+            epoch=1,
             right=None,
             seed=number,
         )

@@ -58,6 +58,7 @@ def reweigher(config: MentorNetConfig, net: nn.Module | None = None) -> Reweighe
         layers={},
         feature=lambda name: LabelFeature(3),
         steps=STEPS,
+        epoch=STEPS,
         right=None,  # nobody knows
         seed=0,
     )

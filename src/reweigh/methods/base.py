@@ -96,6 +96,8 @@ class Setting:
     """What a teacher may look at by the paper's names: I0 … I3, M0, M1."""
     steps: int
     """All steps of the run."""
+    epoch: int
+    """Steps from one look at a sample to the next."""
     right: Tensor | None
     """(N,) bool by sample id: is the label right? None where nobody knows."""
     seed: int

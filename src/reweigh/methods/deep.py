@@ -27,6 +27,10 @@ from reweigh.teachers import (
 )
 from reweigh.teachers.posterior import AVERAGE
 
+SHORT_EPOCH = 50
+"""Steps of an epoch below which the student's average is not looked through: on small data, learned by
+heart many times over, it did harm (docs/tried.md). Our choice."""
+
 
 class Deep(Method):
     """One of six teachers or the user's own, features I0–I3, M0, M1, and the paper's K and B."""
@@ -87,7 +91,7 @@ class Deep(Method):
                 num_classes=classes,
                 logits=setting.logits,
                 trusted_in_stream=bool(c.trusted_share),
-                average=self._average(),
+                average=self._average(setting.epoch),
             )
         if c.teacher == "margin":
             return MarginTeacher(student, layer=layer, num_classes=classes)
@@ -96,10 +100,11 @@ class Deep(Method):
         extra = [setting.feature(name) for name in c.features if name not in ("I0", "M0")]
         return InteractionTeacher(student, layer=layer, num_classes=classes, extra=extra)
 
-    def _average(self) -> float:
-        """As set; by itself 0 where weights are differentiated by the student, which an average is not."""
-        chosen = self.config.average
-        return (0.0 if self.config.deeper else AVERAGE) if chosen is None else chosen
+    def _average(self, epoch: int) -> float:
+        """As set; by itself 0 on small data, and with `deeper`: no weight depends on θ through it."""
+        if self.config.average is not None:
+            return self.config.average
+        return 0.0 if self.config.deeper or epoch < SHORT_EPOCH else AVERAGE
 
     def _optimizer(self, teacher: Teacher) -> Optimizer | None:
         c = self.config

@@ -51,6 +51,7 @@ class Workshop:
             layers=self.task.layers,
             feature=self.task.feature,
             steps=self.steps,
+            epoch=self.steps_per_epoch,
             right=self.task.right,
             seed=self.config.seed,
             clip_norm=self.config.training.clip_norm,
