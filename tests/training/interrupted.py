@@ -25,7 +25,7 @@ from reweigh.training.tasks.classification import Classification
 from reweigh.training.weight_store import WeightStore
 
 METHODS = {
-    "deep": ("method.name=deep", "method.every=4", "method.through=2"),
+    "deep": ("method.name=deep", "method.average=0.9", "method.every=4", "method.through=2"),
     "paper": (
         *("method.name=deep", "method.teacher=linear", "method.every=4", "method.through=2"),
         *("method.trusted_share=0", "method.trajectory=snapshots"),
