@@ -20,7 +20,6 @@ from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parameter import is_lazy
 
 from reweigh.batch import moved_to
-from reweigh.errors import CheckpointError
 from reweigh.moment import rng_unmoved
 from reweigh.seen import Progress, States
 from reweigh.student import Student
@@ -70,25 +69,15 @@ class Average:
         """Go on from another one's."""
         self.held = {name: t.clone() for name, t in moved_to(state, device).items()}
 
-    def refuse_other(self, state: Params) -> None:
-        """Refuse the average of a student that is built otherwise."""
-        now = {name: t.shape for name, t in self._now().items()}
-        saved = {name: t.shape for name, t in state.items()}
-        if saved and saved != now:
-            differ = ", ".join(sorted({name for name, _ in now.items() ^ saved.items()}))
-            raise CheckpointError(
-                f"the saved average is of another student: they differ in {differ}"
-            )
-
     def _take_up(self) -> Params:
         """θ, after beginning with what is new: all of it at first, later what was added or replaced."""
-        now = self._now()
+        now = self.now()
         old = self.held
         self.held = {n: old[n] if _fits(old.get(n), t) else _copied(t) for n, t in now.items()}
         return now
 
-    def _now(self) -> Params:
-        """θ. What is frozen needs no average."""
+    def now(self) -> Params:
+        """θ, as it is. What is frozen needs no average."""
         named = self.student.module.named_parameters()
         return {name: p.detach() for name, p in named if p.requires_grad and not is_lazy(p)}
 
@@ -106,9 +95,9 @@ def _fits(held: Tensor | None, t: Tensor) -> bool:
 def _calm(module: nn.Module) -> Iterator[Params]:
     """Dropout layers are off and running statistics stand still; gives copies of all other buffers."""
     drops = [m for m in module.modules() if isinstance(m, _DropoutNd) and m.training]
-    norms = [m for m in module.modules() if isinstance(m, _NormBase) and m.training]
-    norms = [m for m in norms if m.track_running_stats]
-    still = {id(b) for m in module.modules() if isinstance(m, _NormBase) for b in m.buffers()}
+    norms = [m for m in module.modules() if isinstance(m, _NormBase)]
+    still = {id(b) for norm in norms for b in norm.buffers()}
+    norms = [m for m in norms if m.training and m.track_running_stats]
     try:
         for drop in drops:
             drop.training = False

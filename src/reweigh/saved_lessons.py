@@ -6,10 +6,12 @@ is taken over.
 
 from typing import TYPE_CHECKING, Any
 
+from reweigh.average import Average
 from reweigh.batch import moved_to
 from reweigh.errors import CheckpointError
 from reweigh.metagrad.window import built, pack, refuse_other, unpack
 from reweigh.teachers.base import Teacher
+from reweigh.typing import Params
 
 if TYPE_CHECKING:
     from reweigh.lessons import Lessons
@@ -40,7 +42,7 @@ def load(lessons: "Lessons", state: dict[str, Any]) -> None:
     if teacher is not None:
         _refuse_other_teacher(teacher, state["teacher"])
     if lessons.average is not None:
-        lessons.average.refuse_other(state["average"])
+        _refuse_other_average(lessons.average, state["average"])
     if optimizer is not None:
         optimizer.load_state_dict(state["teacher_optimizer"])  # which refuses before it changes
     if teacher is not None:
@@ -79,12 +81,22 @@ def _named(parts: set[str]) -> str:
 
 def _refuse_other_teacher(teacher: Teacher, saved: dict[str, Any]) -> None:
     """A state whose parts have other names or shapes is of another kind, size or version."""
-    differ = sorted({name for name, _ in _shapes(teacher.state_dict()) ^ _shapes(saved)})
-    if differ:
+    if differ := _differing(teacher.state_dict(), saved):
         raise CheckpointError(
-            f"the saved teacher is not this {type(teacher).__name__}: they differ in {', '.join(differ)}; "
+            f"the saved teacher is not this {type(teacher).__name__}: they differ in {differ}; "
             "build it as it was, go on with the version of reweigh that saved it, or start again"
         )
+
+
+def _refuse_other_average(average: Average, saved: Params) -> None:
+    """Nothing was held before the first step, and that fits any student."""
+    if saved and (differ := _differing(average.now(), saved)):
+        raise CheckpointError(f"the saved average is of another student: they differ in {differ}")
+
+
+def _differing(own: dict[str, Any], saved: dict[str, Any]) -> str:
+    """The names of what has another shape, or is in one of them only."""
+    return ", ".join(sorted({name for name, _ in _shapes(own) ^ _shapes(saved)}))
 
 
 def _shapes(state: dict[str, Any]) -> set[tuple[str, Any]]:
