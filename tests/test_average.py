@@ -8,7 +8,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 import reweigh
 from reweigh.average import Average
 from reweigh.errors import CheckpointError, DivergedError, UnsupportedError, UsageError
-from reweigh.seen import Tap
+from reweigh.seen import Known, Tap
 from reweigh.student import Student
 
 
@@ -129,7 +129,7 @@ def test_the_loss_is_taken_towards_what_the_average_answered() -> None:
     calm = loop.lessons.average.look((x, y))[":output"]
     assert isinstance(loop.teacher, reweigh.PosteriorTeacher)
     q = loop.teacher.matrix.posterior(calm, y)
-    value = loop.student.losses((x, y), average={":output": calm}).sum()
+    value = loop.student.losses((x, y), Known(average={":output": calm})).sum()
     (found,) = torch.autograd.grad(value, net[4].bias)
     expected = (net(x).softmax(1) - q).sum(0)
     torch.testing.assert_close(found, expected)

@@ -21,7 +21,7 @@ from torch.nn.parameter import is_lazy
 
 from reweigh.batch import moved_to
 from reweigh.moment import rng_unmoved
-from reweigh.seen import Progress, States
+from reweigh.seen import Known, States
 from reweigh.student import Student
 from reweigh.typing import Batch, Params
 
@@ -43,7 +43,7 @@ class Average:
         now, module = self._take_up(), self.student.module
         theta = {name: held.to(now[name].dtype) for name, held in self.held.items()}
         with rng_unmoved(module), _calm(module) as written, self.student.at(theta, written):
-            return States(self.student.look(batch, Progress()).states)
+            return States(self.student.look(batch, Known()).states)
 
     @torch.no_grad()
     def follow(self, steps: int) -> None:

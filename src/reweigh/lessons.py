@@ -26,7 +26,7 @@ from reweigh.metagrad.repeatable import (
 )
 from reweigh.metagrad.steps import Pass
 from reweigh.moment import Moment, rng_unmoved
-from reweigh.seen import Seen
+from reweigh.seen import Known, Seen
 from reweigh.student import Student
 from reweigh.teachers.base import (
     Teacher,
@@ -91,8 +91,7 @@ class Lessons:
         self.teacher.meet(self.student.labels(batch))
         if self.engine is not None:
             moment = Moment.now(self.student.module)
-            average = self.average_of(batch)
-            seen = self.student.peek(batch, self.clock.progress(), ids, moment, average=average)
+            seen = self.student.peek(batch, self.known(batch, ids), moment)
             one = Pass(batch, moment, seen, self._first_weights(self.teacher, seen))
             check_repeatable(self.student, one)
             self.engine.recorder.look_again()
@@ -114,9 +113,10 @@ class Lessons:
         with torch.no_grad():
             return None if self.deeper else ask()
 
-    def average_of(self, batch: Batch) -> dict[str, Tensor] | None:
-        """What the teacher sees of a batch through the student's average, if it looks through that."""
-        return None if self.average is None else self.average.look(batch)
+    def known(self, batch: Batch, ids: Tensor | None) -> Known:
+        """Where training stands, and what the student's average makes of a batch, if there is one."""
+        average = None if self.average is None else self.average.look(batch)
+        return Known(self.clock.progress(), ids, average)
 
     def follow(self) -> None:
         """The student has moved."""
@@ -159,9 +159,9 @@ class Lessons:
         engine, teacher = self.engine, self.teacher
         if due and engine is not None and teacher is not None:
             engine.recorder.look_again()
-            trusted, progress = self._next_trusted(), self.clock.progress()
-            average, move = self.average_of(batch), partial(self._move, teacher)
-            teacher.look_ahead(Lookahead(engine, batch, trusted, progress, ids, average, move))
+            trusted, move = self._next_trusted(), partial(self._move, teacher)
+            known = self.known(batch, ids)
+            teacher.look_ahead(Lookahead(engine, batch, trusted, known, move))
             self._taught(engine, teacher, trusted)
 
     def follow_trusted(self) -> None:
@@ -190,7 +190,7 @@ class Lessons:
     def _look_at(self, trusted: Batch) -> Seen:
         with in_trusted_batch():
             refuse_empty(trusted)
-            return self.student.peek(trusted, self.clock.progress(), loss=self._shown_loss)
+            return self.student.peek(trusted, Known(self.clock.progress()), loss=self._shown_loss)
 
     def _next_trusted(self) -> Batch:
         return moved_to(self._trusted.take(self.clock.updates), self.device)

@@ -62,11 +62,11 @@ class Passes:
     def forward(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward only: somebody else goes backward."""
         engine = self.lessons.recording
-        average = self.lessons.average_of(batch)
+        known = self.lessons.known(batch, ids)
         moment = engine.begin() if engine is not None else None
         # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
         with self._kernels(engine):
-            seen = self.student.look(batch, self.clock.progress(), ids, average=average)
+            seen = self.student.look(batch, known)
         one = self._weighed(seen)
         if engine is not None and moment is not None:
             engine.recorder.add(self._as_pass(batch, moment, one))
@@ -75,9 +75,9 @@ class Passes:
     def ahead(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Without gradient or trace: somebody else does the whole pass afterwards."""
         engine = self.lessons.recording
-        average = self.lessons.average_of(batch)
+        known = self.lessons.known(batch, ids)
         moment = engine.begin() if engine else Moment.now(self.student.module)
-        seen = self.student.peek(batch, self.clock.progress(), ids, moment, average=average)
+        seen = self.student.peek(batch, known, moment)
         one = self._weighed(seen)
         if engine is not None:
             engine.recorder.add(Pass(batch, moment, seen, one.weights))
@@ -98,10 +98,10 @@ class Passes:
 
     def _kept(self, engine: Engine, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward and backward with a graph that stays."""
-        average = self.lessons.average_of(batch)
+        known = self.lessons.known(batch, ids)
         moment = engine.begin()
         with engine.keeping(moment) as kept:
-            seen = self.student.look(batch, self.clock.progress(), ids, average=average)
+            seen = self.student.look(batch, known)
             one = self._weighed(seen)
             record = self._as_pass(batch, moment, one)
             kept.backward(record, one.seen)

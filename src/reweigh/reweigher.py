@@ -257,8 +257,7 @@ class Reweigher:
     def peek(self, *batch: Any, ids: Tensor | None = None) -> Weights:
         """What the teacher thinks of a batch right now: raw weights, (n,). Nothing is noted."""
         whole = _one(batch)
-        average = self.lessons.average_of(whole)
-        seen = self.student.peek(whole, self.clock.progress(), ids, average=average)
+        seen = self.student.peek(whole, self.lessons.known(whole, ids))
         if self.teacher is None:
             return torch.ones_like(seen.losses)
         with torch.no_grad():

@@ -80,6 +80,15 @@ class States(dict[str, Tensor]):
 
 
 @dataclass(frozen=True)
+class Known:
+    """What is known of a batch before the student answers it."""
+
+    progress: Progress = field(default_factory=Progress)
+    ids: Tensor | None = None  # (n,) sample ids, where the caller gave them
+    average: dict[str, Tensor] | None = None  # what the average student showed of it
+
+
+@dataclass(frozen=True)
 class Seen:
     """One batch through the student's eyes, as one forward pass showed it."""
 
@@ -95,6 +104,11 @@ class Seen:
         object.__setattr__(self, "states", States(self.states))
         if self.average is not None:
             object.__setattr__(self, "average", States(self.average))
+
+    @property
+    def known(self) -> Known:
+        """What a pass over the same batch has to know to come to the same."""
+        return Known(self.progress, self.ids, self.average)
 
     def detached(self) -> "Seen":
         """The same sight with ∂/∂θ cut: the paper's ∂w/∂θ = 0."""

@@ -11,7 +11,7 @@ from reweigh.batch import answered, as_numbers, check_losses, find_labels, find_
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
-from reweigh.seen import Progress, Seen, Tap, pool_channels, pool_last, pool_positions
+from reweigh.seen import Known, Seen, Tap, pool_channels, pool_last, pool_positions
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, TrainingLoss
 
 WRAPPERS = {
@@ -91,49 +91,45 @@ class Student:
     def look(
         self,
         batch: Batch,
-        progress: Progress,
-        ids: Tensor | None = None,
+        known: Known,
         loss: PerSampleLoss | None = None,
-        average: dict[str, Tensor] | None = None,
     ) -> Seen:
         """One forward pass with whatever parameters and buffers the student has right now.
 
-        `loss` measures it by something else than the training loss; `average` is what the average
-        student showed of the same batch.
+        `loss` measures it by something else than the training loss.
         """
         states: dict[str, Tensor] = {}
         with self._tapped(states):
-            losses = self.losses(batch, loss, average)
+            losses = self.losses(batch, known, loss)
         for tap in self.taps:
             _check_state(tap, states.get(tap.key), len(losses))
         labels = as_numbers(self.labels(batch))
-        ids, trusted = _placed(ids, losses), find_trusted(batch)
-        return Seen(losses, labels, states, progress, ids, trusted, average)
+        ids, trusted = _placed(known.ids, losses), find_trusted(batch)
+        return Seen(losses, labels, states, known.progress, ids, trusted, known.average)
 
     @torch.no_grad()
     def peek(
         self,
         batch: Batch,
-        progress: Progress,
-        ids: Tensor | None = None,
+        known: Known,
         moment: Moment | None = None,
         loss: PerSampleLoss | None = None,
-        average: dict[str, Tensor] | None = None,
     ) -> Seen:
         """What a batch looks like right now, or at a `moment` of the same θ, without a trace."""
         moment = moment or Moment.now(self.module)
         with moment.again(self.module), self.at({}, moment.fresh_buffers()):
-            return self.look(batch, progress, ids, loss, average)
+            return self.look(batch, known, loss)
 
     def losses(
         self,
         batch: Batch,
+        known: Known,
         loss: PerSampleLoss | None = None,
-        average: dict[str, Tensor] | None = None,
     ) -> Tensor:
         """Only the losses, (n,). A teacher's training loss is told what the average student showed."""
-        told = (average,) if self._told and loss is None and average is not None else ()
-        return check_losses((loss or self.per_sample_loss)(self.module, batch, *told), batch)
+        told = self._told and loss is None and known.average is not None
+        more = (known.average,) if told else ()
+        return check_losses((loss or self.per_sample_loss)(self.module, batch, *more), batch)
 
     @contextmanager
     def at(self, theta: Params, buffers: Params | None = None) -> Iterator[None]:

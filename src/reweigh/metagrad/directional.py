@@ -141,9 +141,7 @@ class Derivatives:
             self.student.at(leaves, one.moment.fresh_buffers()),
             self.kernels.second_order(wanted),
         ):
-            seen = self.student.look(
-                one.batch, one.seen.progress, one.seen.ids, average=one.seen.average
-            )
+            seen = self.student.look(one.batch, one.seen.known)
             return self.graph(seen, leaves, self.levers(one.weights), wanted, one.moment)
 
     def _second_backward(
@@ -177,7 +175,7 @@ class Derivatives:
 
     def _losses_of(self, one: Pass) -> Tensor:
         """Those of a pass that is done again, (n,)."""
-        return self.student.losses(one.batch, average=one.seen.average)
+        return self.student.losses(one.batch, one.seen.known)
 
     def _slopes(self, one: Pass, theta: Params, u: Params) -> Tensor:
         """s by one forward-mode pass: the tangent of the loss vector along u, (n,)."""

@@ -35,7 +35,7 @@ from reweigh.metagrad.trajectory import (
     velocities,
 )
 from reweigh.moment import Moment
-from reweigh.seen import Progress, Seen
+from reweigh.seen import Known, Seen
 from reweigh.student import Student
 from reweigh.teachers.base import Teacher
 from reweigh.typing import Batch, Params, PerSampleLoss
@@ -205,7 +205,7 @@ class Engine:
             self.student.at(leaves, moment.fresh_buffers()),
         ):
             refuse_empty(batch)
-            seen = self.student.look(batch, Progress(), loss=self.trusted_loss)
+            seen = self.student.look(batch, Known(), self.trusted_loss)
             check_trusted(seen.losses)
             count = total(torch.full((), float(len(seen.losses)), device=seen.losses.device))
             scaled = self.derivatives.vanishing(moment)

@@ -17,7 +17,7 @@ from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Pass, leaves_of
 from reweigh.moment import Moment
-from reweigh.seen import Progress, Seen
+from reweigh.seen import Known, Seen
 from reweigh.teachers.base import normalised, weigh
 from reweigh.typing import Batch, Params
 
@@ -29,10 +29,8 @@ class Lookahead:
     engine: Engine
     batch: Batch
     trusted: Batch
-    progress: Progress
-    ids: Tensor | None
-    average: dict[str, Tensor] | None
-    """What the average student showed of the batch, if there is one."""
+    known: Known
+    """Of the batch."""
     move_teacher: Callable[[list[Tensor]], None]
 
     def teach(self) -> None:
@@ -44,9 +42,7 @@ class Lookahead:
         engine, moment = self.engine, Moment.now(self.engine.student.module)
         theta = engine.theta()
         u = self._scaled(engine.trusted_gradient(self.trusted, theta))
-        seen = engine.student.peek(
-            self.batch, self.progress, self.ids, moment, average=self.average
-        )
+        seen = engine.student.peek(self.batch, self.known, moment)
         one = Pass(self.batch, moment, seen, torch.zeros_like(seen.losses))
         return engine.derivatives.pull(one, theta, u, want_theta=False, keep=False).levers[0]
 
@@ -72,7 +68,7 @@ class Lookahead:
             engine.student.at(leaves, moment.fresh_buffers()),
             engine.derivatives.kernels.second_order(wanted),
         ):
-            seen = engine.student.look(self.batch, self.progress, self.ids, average=self.average)
+            seen = engine.student.look(self.batch, self.known)
             one = Pass(self.batch, moment, seen.detached(), self._weights(seen))
             levers = engine.derivatives.levers(one.weights)
             one.graph = engine.derivatives.graph(seen, leaves, levers, wanted, moment)

@@ -17,10 +17,7 @@ from reweigh.student import Student
 def check_repeatable(student: Student, one: Pass) -> None:
     """Do a pass again in its moment, and refuse a student that answers otherwise."""
     before, versions = _drawn(), _versions(student)
-    seen = one.seen
-    again = student.peek(
-        one.batch, seen.progress, seen.ids, one.moment, average=seen.average
-    ).losses
+    again = student.peek(one.batch, one.seen.known, one.moment).losses
     written = [name for name, version in _versions(student).items() if version != versions[name]]
     if any_of(bool(written)):
         raise UnsupportedError(
@@ -48,7 +45,7 @@ def check_goes_through_module(student: Student, one: Pass, names: Mapping[Tensor
     student stands at another θ, that part would stay behind, and its gradient be missing."""
     leaves = leaves_of({name: p.detach() for p, name in names.items()})
     with one.moment.again(student.module), student.at(leaves, one.moment.fresh_buffers()):
-        losses = student.losses(one.batch, average=one.seen.average)
+        losses = student.losses(one.batch, one.seen.known)
     if not losses.requires_grad:
         return
     found = torch.autograd.grad(losses.sum(), list(names), allow_unused=True)
