@@ -97,18 +97,22 @@ def test_the_posterior_teacher_corrects_the_loss_but_not_of_trusted_samples_in_t
 
 
 @pytest.mark.parametrize(
-    ("options", "epoch", "expected"),
+    ("options", "epoch", "repeats", "expected"),
     [
-        ({}, 50, 0.9),
-        ({}, 49, 0.0),  # small data
-        ({"deeper": True}, 50, 0.0),
-        ({"average": 0.5}, 49, 0.5),
-        ({"average": 0.0}, 50, 0.0),
-        ({"teacher": "agreement"}, 50, 0.0),
+        ({}, 20, 19, 0.9),
+        ({}, 19, 0, 0.0),  # small data
+        ({}, 20, 20, 0.0),  # the same images again and again
+        ({"deeper": True}, 50, 0, 0.0),
+        ({"average": 0.5}, 19, 20, 0.5),
+        ({"average": 0.0}, 50, 0, 0.0),
+        ({"teacher": "agreement"}, 50, 0, 0.0),
     ],
 )
-def test_who_looks_through_the_student_s_average(options, epoch: int, expected: float) -> None:
-    built = Deep(DeepConfig(**options)).teacher(replace(ready(), epoch=epoch))
+def test_who_looks_through_the_student_s_average(
+    options, epoch: int, repeats: int, expected: float
+) -> None:
+    where = replace(ready(), epoch=epoch, repeats=repeats)
+    built = Deep(DeepConfig(**options)).teacher(where)
     assert built.average == expected
 
 

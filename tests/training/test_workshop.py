@@ -1,9 +1,13 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from tests.methods.blobs import problem
 from tests.training.small import settings, shop
 
 from reweigh.config.training import TrainingConfig
+from reweigh.data.samples import Samples
 from reweigh.training.tasks.classification import default_model, forward_under
 from reweigh.training.workshop import optimizer_for
 
@@ -32,6 +36,23 @@ def test_trusted_batches_are_the_update_s_own() -> None:
     assert torch.equal(x, again[0])
     assert torch.equal(y, again[1])
     assert not torch.equal(x, one.task.trusted_batch(1, 5)[0])
+
+
+@pytest.mark.parametrize(("augment", "average"), [("none", 0.0), ("crop-flip", 0.9)])
+def test_samples_that_look_the_same_in_every_epoch_are_not_judged_by_an_average(
+    augment: str, average: float
+) -> None:
+    few = problem(train=60)
+
+    def pictured(part: Samples) -> Samples:
+        return replace(part, inputs=np.zeros((len(part), 8, 8, 1), dtype=np.uint8))
+
+    train, trusted, test = map(pictured, (few.train, few.trusted, few.test))
+    pictures = replace(few, train=train, trusted=trusted, test=test, kind="image")
+    chosen = settings("training.epochs=20", "training.batch_size=1", f"training.augment={augment}")
+    teacher = shop(chosen, pictures).reweigher.teacher
+    assert teacher is not None
+    assert teacher.average == average
 
 
 def test_a_student_that_fits_the_samples() -> None:

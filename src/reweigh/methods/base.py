@@ -101,6 +101,8 @@ class Setting:
     right: Tensor | None
     """(N,) bool by sample id: is the label right? None where nobody knows."""
     seed: int
+    repeats: int = 0
+    """How often the student meets a sample that looks just as before; 0 where they are augmented."""
     clip_norm: float | None = None
     logits: Callable[[nn.Module, Batch], Tensor] = outputs
     """(n, C) of a batch, where labels are classes."""

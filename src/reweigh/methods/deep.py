@@ -27,9 +27,9 @@ from reweigh.teachers import (
 )
 from reweigh.teachers.posterior import AVERAGE
 
-SHORT_EPOCH = 50
-"""Steps of an epoch below which the student's average is not looked through: on small data, learned by
-heart many times over, it did harm (docs/tried.md). Our choice."""
+SHORT_EPOCH, REPEATS = 20, 20
+"""Steps of an epoch below which, and passes over samples that look the same from which on, the student's
+average is not looked through: what is learned by heart it recalls too well (docs/tried.md). Our choice."""
 
 
 class Deep(Method):
@@ -91,7 +91,7 @@ class Deep(Method):
                 num_classes=classes,
                 logits=setting.logits,
                 trusted_in_stream=bool(c.trusted_share),
-                average=self._average(setting.epoch),
+                average=self._average(setting),
             )
         if c.teacher == "margin":
             return MarginTeacher(student, layer=layer, num_classes=classes)
@@ -100,11 +100,12 @@ class Deep(Method):
         extra = [setting.feature(name) for name in c.features if name not in ("I0", "M0")]
         return InteractionTeacher(student, layer=layer, num_classes=classes, extra=extra)
 
-    def _average(self, epoch: int) -> float:
-        """As set; by itself 0 on small data, and with `deeper`: no weight depends on θ through it."""
+    def _average(self, setting: Setting) -> float:
+        """As set; by itself 0 where students memorise, and with `deeper`: it gives no ∂w/∂θ."""
         if self.config.average is not None:
             return self.config.average
-        return 0.0 if self.config.deeper or epoch < SHORT_EPOCH else AVERAGE
+        memorises = setting.epoch < SHORT_EPOCH or setting.repeats >= REPEATS
+        return 0.0 if self.config.deeper or memorises else AVERAGE
 
     def _optimizer(self, teacher: Teacher) -> Optimizer | None:
         c = self.config

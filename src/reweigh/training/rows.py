@@ -10,6 +10,9 @@ from reweigh.batch import moved_to
 class Rows:
     """float32 rows (N, d) that give batches (n, d); they were standardised when they were read."""
 
+    augmentation = None
+    """Tables have none."""
+
     def __init__(self, inputs: np.ndarray, *, device: torch.device | str = "cpu") -> None:
         self.values = torch.tensor(inputs, dtype=torch.float32, device=device)  # (N, d)
 
@@ -17,5 +20,5 @@ class Rows:
         return len(self.values)
 
     def batch(self, indices: Tensor, epoch: int = 0, *, train: bool = True) -> Tensor:
-        """The rows at `indices` (n,); tables are not augmented."""
+        """The rows at `indices` (n,)."""
         return self.values.index_select(0, moved_to(indices, self.values.device))

@@ -52,6 +52,7 @@ class Workshop:
             feature=self.task.feature,
             steps=self.steps,
             epoch=self.steps_per_epoch,
+            repeats=0 if self.task.augmented else self.epochs,
             right=self.task.right,
             seed=self.config.seed,
             clip_norm=self.config.training.clip_norm,

@@ -55,6 +55,8 @@ class Task(ABC):
     """Of one pass over these samples."""
     steps_per_epoch: int
     """The same for every method: steps of one pass over what is in doubt."""
+    augmented: bool = False
+    """Whether a sample looks different in every epoch."""
     averaged: int = 0
     """The last so many epochs whose students are averaged into the one that a run ends with."""
     num_classes: int | None = None

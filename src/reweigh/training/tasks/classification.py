@@ -43,7 +43,7 @@ class Classification(Task):
         self.test_ids = problem.test.ids
         self._place_pools(problem, chosen, inputs.normalisation)
         batch_size = config.training.batch_size
-        self.size = len(self.train)
+        self.size, self.augmented = len(self.train), self.train.inputs.augmentation is not None
         self.steps_per_pass = batches_of(self.size, batch_size)
         self.steps_per_epoch = batches_of(len(problem.train), batch_size)
         self.class_names, self.num_classes = problem.class_names, len(problem.class_names)
