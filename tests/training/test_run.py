@@ -180,6 +180,16 @@ def test_last_and_best_are_two_students(tmp_path: Path, monkeypatch) -> None:
     assert not all(torch.equal(best[name], last[name]) for name in best)
 
 
+@pytest.mark.parametrize(
+    ("average", "told"),
+    [("0.9", "judges by a running average of the student (0.9)"), ("0", "judges by the student")],
+)
+def test_a_run_tells_by_whom_its_teacher_judges(tmp_path: Path, average: str, told: str) -> None:
+    trained(tmp_path / "run", f"method.average={average}")
+    (line,) = [s for s in (tmp_path / "run/log.txt").read_text().splitlines() if "judges" in s]
+    assert line.endswith(told)
+
+
 def test_a_run_that_diverges_says_so_and_stays(tmp_path: Path) -> None:
     with pytest.raises(DivergedError):
         trained(

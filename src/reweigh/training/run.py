@@ -19,6 +19,7 @@ from reweigh.methods import AnyProblem, method_for
 from reweigh.own_code import code_of, place_told
 from reweigh.replacing import write_atomically
 from reweigh.run_files import CONFIG, TEACHER, is_run, refuse_no_run, student_file
+from reweigh.teachers import Teacher
 from reweigh.training.checkpoint import packed
 from reweigh.training.environment import choose_device
 from reweigh.training.generators import seeded
@@ -169,11 +170,13 @@ def _train(
     if keeper.in_trials:
         method.prepare(trials)
     shop = Workshop(config, problem, method, start)
-    weighs = shop.reweigher.teacher is not None
+    teacher = shop.reweigher.teacher
+    if teacher is not None:
+        home.log(_by_whom(teacher))
     short = of_length(shop)
     _tell_cautions(short, home, progress)
     kind = SharedWeights if together() else WeightStore
-    store = kind(home.weights, shop.task.size) if weighs else None
+    store = kind(home.weights, shop.task.size) if teacher is not None else None
 
     def tell(report: EpochReport) -> None:
         home.metrics(report.row())
@@ -189,6 +192,16 @@ def _train(
     if rank() == 0:
         write_atomically(home.path / RESULT, json.dumps(result.kept(), indent=2) + "\n")
     return result
+
+
+def _by_whom(teacher: Teacher) -> str:
+    """What an unset `method.average` came to is a matter of the schedule, and settings do not show it."""
+    whom = (
+        f"a running average of the student ({teacher.average})"
+        if teacher.average
+        else "the student"
+    )
+    return f"{type(teacher).__name__} judges by {whom}"
 
 
 def _tell_cautions(words: Sequence[str], home: RunFolder, progress: Progress) -> None:
