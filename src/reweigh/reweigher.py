@@ -100,10 +100,10 @@ class Reweigher:
         if lookahead:
             check_lookahead(every, through, accumulate)
         learned = per_sample_loss if teacher is None else teacher.loss(per_sample_loss, labels)
-        self._loss_is_teachers = learned is not per_sample_loss
         self.student = Student(
-            student, learned, teacher.taps if teacher else (), labels, told=self._loss_is_teachers
-        )
+            student, learned, teacher.taps if teacher else (), labels,
+            loss_is_teachers=learned is not per_sample_loss,
+        )  # fmt: skip
         self.optimizer, self.teacher = optimizer, teacher
         self.accumulate = accumulate
         self._collapse = CollapseWatch(collapse_below)
@@ -217,7 +217,7 @@ class Reweigher:
             raise UnsupportedError(
                 "with deeper interaction the loss is more than a sum: use loss()"
             )
-        if self._loss_is_teachers:
+        if self.student.loss_is_teachers:
             raise UnsupportedError(
                 f"{type(self.teacher).__name__} has the student learn from a loss of its own, which "
                 "weights for the loop's loss do not fit: use loss()"

@@ -74,13 +74,13 @@ class Student:
         taps: Iterable[Tap] = (),
         labels: FindLabels = find_labels,
         *,
-        told: bool = False,
+        loss_is_teachers: bool = False,
     ) -> None:
         refuse_wrappers(module)
         self.module = module
         self.per_sample_loss, self.labels = per_sample_loss, labels
-        self._told = told
-        """Whether the training loss is one that takes the average student's states."""
+        self.loss_is_teachers = loss_is_teachers
+        """Whether the training loss is a teacher's own, and so takes the average student's states."""
         self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
         if len({tap.key for tap in self.taps}) < len(self.taps):
             raise UsageError(
@@ -127,7 +127,7 @@ class Student:
         loss: PerSampleLoss | None = None,
     ) -> Tensor:
         """Only the losses, (n,). A teacher's training loss is told what the average student showed."""
-        told = self._told and loss is None and known.average is not None
+        told = self.loss_is_teachers and loss is None and known.average is not None
         more = (known.average,) if told else ()
         return check_losses((loss or self.per_sample_loss)(self.module, batch, *more), batch)
 
