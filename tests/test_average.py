@@ -23,6 +23,10 @@ def plain(student: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> torch
     return nn.functional.cross_entropy(student(batch[0]), batch[1], reduction="none")
 
 
+def by_loss(student: nn.Module, batch: object) -> None:
+    """No way to ask but by the loss."""
+
+
 def batches(n: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
     draw = torch.Generator().manual_seed(1)
     return [(torch.randn(12, 4, generator=draw), torch.arange(12) % 3) for _ in range(n)]
@@ -32,7 +36,7 @@ def test_it_follows_as_torch_s_own_average_does() -> None:
     net = network()
     decay = 0.1  # short enough for the first averages not to be shorter
     theirs = AveragedModel(net, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True)
-    ours = Average(Student(net, plain, [Tap("", "output")]), decay)
+    ours = Average(Student(net, plain, [Tap("", "output")]), decay, by_loss)
     optimizer = torch.optim.SGD(net.parameters(), 0.5)
     ours.look(batches(1)[0])
     theirs.update_parameters(net)  # its first one is the model itself
@@ -53,7 +57,7 @@ def test_it_follows_as_torch_s_own_average_does() -> None:
 
 def test_the_first_averages_are_short() -> None:
     net = nn.Linear(1, 2)
-    ours = Average(Student(net, plain, [Tap("", "output")]), 0.99)
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.99, by_loss)
     ours.look((torch.zeros(2, 1), torch.tensor([0, 1])))
     start = net.weight.detach().clone()
     with torch.no_grad():
@@ -66,7 +70,7 @@ def test_looking_leaves_no_trace() -> None:
     net = network()
     before, modes = {k: v.clone() for k, v in net.state_dict().items()}, net[2].eval().training
     drawn = torch.get_rng_state()
-    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
     first = ours.look(batches(1)[0])[":output"]
     assert torch.equal(ours.look(batches(1)[0])[":output"], first)  # no dropout
     assert not first.requires_grad
@@ -79,7 +83,7 @@ def test_looking_leaves_no_trace() -> None:
 def test_what_is_frozen_is_not_copied_and_what_is_unfrozen_is_taken_up() -> None:
     net = network()
     net[0].requires_grad_(False)
-    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
     ours.look(batches(1)[0])
     assert not any(name.startswith("0.") for name in ours.held)
     net[0].requires_grad_(True)
@@ -162,7 +166,7 @@ class Merging(nn.Linear):
 
 def test_the_student_s_modes_are_not_touched() -> None:
     net = nn.Sequential(Merging(4, 3))
-    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
     ours.look(batches(1)[0])
     assert not net[0].asked
 
@@ -176,7 +180,7 @@ def test_a_student_that_draws_by_itself_draws_the_same_afterwards() -> None:
         def forward(self, x):
             return nn.functional.dropout(self.fc(x), 0.3)  # whatever the mode
 
-    ours = Average(Student(Drawing(), plain, [Tap("", "output")]), 0.9)
+    ours = Average(Student(Drawing(), plain, [Tap("", "output")]), 0.9, by_loss)
     drawn = torch.get_rng_state()
     ours.look(batches(1)[0])
     assert torch.equal(drawn, torch.get_rng_state())
@@ -199,7 +203,7 @@ def test_a_step_that_breaks_the_student_does_not_break_the_average_for_good() ->
 
 def test_what_changes_its_shape_or_type_is_taken_up_anew() -> None:
     net = network()
-    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
     ours.look(batches(1)[0])
     net[4] = nn.Linear(8, 5)
     ours.follow(1)
@@ -211,7 +215,7 @@ def test_what_changes_its_shape_or_type_is_taken_up_anew() -> None:
 
 def test_a_bfloat16_student_has_an_average_that_moves() -> None:
     net = nn.Linear(1, 2).bfloat16()
-    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9)
+    ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
     with torch.no_grad():
         net.weight.fill_(1.0)
         ours.look((torch.zeros(2, 1).bfloat16(), torch.tensor([0, 1])))
@@ -222,7 +226,7 @@ def test_a_bfloat16_student_has_an_average_that_moves() -> None:
 
 
 def test_going_back_twice_to_one_state_is_the_same_twice() -> None:
-    ours = Average(Student(network(), plain, [Tap("", "output")]), 0.9)
+    ours = Average(Student(network(), plain, [Tap("", "output")]), 0.9, by_loss)
     ours.look(batches(1)[0])
     state = ours.state_dict()
     kept = {name: t.clone() for name, t in state.items()}
@@ -267,3 +271,25 @@ def test_a_teacher_of_one_s_own_may_look_through_an_average() -> None:
     for batch in batches(4):
         loop.step(*batch)
     assert teacher.scale != 0
+
+
+def test_an_average_whose_teacher_knows_how_to_ask_computes_no_loss() -> None:
+    asked = []
+
+    def counted(student: nn.Module, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        asked.append(len(batch[0]))
+        return plain(student, batch)
+
+    net, one = network(), batches(1)[0]
+    by = Average(Student(net, counted, [Tap("", "output")]), 0.9, by_loss).look(one)
+    assert asked == [12]
+    ours = Average(Student(net, counted, [Tap("", "output")]), 0.9, lambda s, b: s(b[0])).look(one)
+    assert asked == [12]
+    assert ours[":output"].equal(by[":output"])
+
+
+def test_a_layer_that_the_answers_do_not_go_through_is_named() -> None:
+    net = network()
+    aside = Average(Student(net, plain, [Tap("4")]), 0.9, lambda s, b: s[0](b[0]))
+    with pytest.raises(UsageError, match="layer '4' exists but did not run"):
+        aside.look(batches(1)[0])

@@ -10,7 +10,7 @@ student does: running statistics are those of other parameters than its own. It 
 without gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -21,7 +21,7 @@ from torch.nn.parameter import is_lazy
 
 from reweigh.batch import moved_to
 from reweigh.moment import rng_unmoved
-from reweigh.seen import Known, States
+from reweigh.seen import States
 from reweigh.student import Student
 from reweigh.typing import Batch, Params
 
@@ -32,8 +32,13 @@ START = 10
 class Average:
     """θ̄, begun from the student as it is when first asked."""
 
-    def __init__(self, student: Student, decay: float) -> None:
-        self.student, self.decay = student, decay
+    def __init__(
+        self,
+        student: Student,
+        decay: float,
+        answers: Callable[[nn.Module, Batch], Tensor | None],
+    ) -> None:
+        self.student, self.decay, self._answers = student, decay, answers
         self.held: Params = {}
         """θ̄ by name, in float32 at least: a sum in bfloat16 would stop moving."""
 
@@ -43,7 +48,7 @@ class Average:
         now, module = self._take_up(), self.student.module
         theta = {name: held.to(now[name].dtype) for name, held in self.held.items()}
         with rng_unmoved(module), _calm(module) as written, self.student.at(theta, written):
-            return States(self.student.look(batch, Known()).states)
+            return self.student.states(batch, self._answers)
 
     @torch.no_grad()
     def follow(self, steps: int) -> None:

@@ -66,13 +66,15 @@ class Lessons:
         self.every, self.deeper, self.lookahead = every, deeper, lookahead
         self._shown_loss, self._same_loss = shown_loss, shown_loss is trusted_loss
         self.engine = engine
-        self.average = Average(student, teacher.average) if teacher and teacher.average else None
+        self.average: Average | None = None
         self.optimizer: Optimizer | None = None
         self.device = next(student.module.parameters()).device
         self._prepared = False
         if teacher is None:
             return
         check_teacher(teacher)
+        if teacher.average:
+            self.average = Average(student, teacher.average, teacher.answers)
         teacher.to(self.device)
         if engine is not None or listens(teacher):
             self._trusted = TrustedBatches(trusted)

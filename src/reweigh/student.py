@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,7 @@ from reweigh.batch import answered, as_numbers, check_losses, find_labels, find_
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.moment import Moment
-from reweigh.seen import Known, Seen, Tap, pool_channels, pool_last, pool_positions
+from reweigh.seen import Known, Seen, States, Tap, pool_channels, pool_last, pool_positions
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, TrainingLoss
 
 WRAPPERS = {
@@ -98,14 +99,19 @@ class Student:
 
         `loss` measures it by something else than the training loss.
         """
-        states: dict[str, Tensor] = {}
-        with self._tapped(states):
-            losses = self.losses(batch, known, loss)
-        for tap in self.taps:
-            _check_state(tap, states.get(tap.key), len(losses))
+        losses, states = self._watched(partial(self.losses, batch, known, loss))
         labels = as_numbers(self.labels(batch))
         ids, trusted = _placed(known.ids, losses), find_trusted(batch)
         return Seen(losses, labels, states, known.progress, ids, trusted, known.average)
+
+    def states(self, batch: Batch, answers: Callable[[nn.Module, Batch], Tensor | None]) -> States:
+        """What stands at the taps when the student `answers`; when it is asked for its loss, if None."""
+
+        def ask() -> Tensor:
+            said = answers(self.module, batch)
+            return self.losses(batch, Known()) if said is None else said
+
+        return States(self._watched(ask)[1])
 
     @torch.no_grad()
     def peek(
@@ -176,6 +182,15 @@ class Student:
                 for key, held in home.items():
                     if held is not None:
                         yield home, key, known[id(held)]  # pyright: ignore[reportReturnType] (Parameter is a Tensor)
+
+    def _watched(self, run: Callable[[], Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        """What `run` gives for n samples, (n, …), and the states that stood at the taps meanwhile."""
+        states: dict[str, Tensor] = {}
+        with self._tapped(states):
+            given = run()
+        for tap in self.taps:
+            _check_state(tap, states.get(tap.key), len(given))
+        return given, states
 
     @contextmanager
     def _tapped(self, states: dict[str, Tensor]) -> Iterator[None]:

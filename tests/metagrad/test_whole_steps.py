@@ -172,6 +172,25 @@ def test_the_gradient_is_that_of_training_as_it_is_done(case):
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-8, msg=f"{way} {trajectory}")
 
 
+def test_recorded_steps_lie_in_memory_as_others_do():
+    """On CPUs a small CNN is a third slower in the other layout."""
+    student = Net(conv=nn.Conv2d(1, 3, 3)).to(memory_format=torch.channels_last)
+    layouts = []
+    student.norm.register_forward_hook(
+        lambda _, args, y: layouts.append((args[0].stride(), y.stride()))
+    )
+    optimizer = torch.optim.SGD(student.parameters(), 0.5, momentum=0.9)
+    x, y = X[0][:, :1].float(), Y[0]
+    for trajectory in ("kept", "snapshots"):
+        one = reweigh.Reweigher(
+            student, optimizer, ByLabel(), trusted=(x, y), every=2, trajectory=trajectory
+        )
+        for _ in range(4):
+            one.step(x, y)
+    assert len(layouts) > 8
+    assert set(layouts) == {(student.conv(x).stride(),) * 2}
+
+
 def test_a_hook_inside_the_student_is_heeded_in_every_way_back(monkeypatch):
     """The trusted loss is seen through it as well, so there are no differences to compare with."""
     monkeypatch.setitem(CASES, "hook", (lambda: Net(between=halved), None))

@@ -119,14 +119,17 @@ class Recorder:
 def _copied(names: dict[Tensor, str]) -> Params:
     """θ as views of one copy per device and type: one allocation, and on GPUs one kernel.
 
-    Tensors in other layouts (channels_last) are copied as they are, so that they keep them.
+    Tensors in other layouts (channels_last) are copied as they are, so that they keep them. By their
+    strides: of one input channel, a weight is contiguous and channels_last at once, and a convolution
+    takes its layout from the strides.
     """
     result: Params = {}
     alike: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
     for p, name in names.items():
-        if p.is_contiguous():
+        if p.stride() == torch.empty(p.shape, device="meta").stride():
             alike.setdefault((p.device, p.dtype), []).append(p)
-        result[name] = p.detach() if p.is_contiguous() else p.detach().clone()
+        else:
+            result[name] = p.detach().clone()
     for params in alike.values():
         flat = torch.cat([p.detach().reshape(-1) for p in params])
         parts = flat.split([p.numel() for p in params])

@@ -10,7 +10,7 @@ from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.figures import divisor
 from reweigh.seen import Seen, Tap
-from reweigh.typing import FindLabels, Losses, PerSampleLoss, TrainingLoss, Weights
+from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss, TrainingLoss, Weights
 
 if TYPE_CHECKING:
     from reweigh.metagrad.lookahead import Lookahead
@@ -44,6 +44,11 @@ class Teacher(nn.Module):
         trusted samples keep the own one. One of the teacher's own is called as f(student, batch), and
         with `Seen.average` for a third argument where there is an `average`."""
         return own
+
+    def answers(self, student: nn.Module, batch: Batch) -> Tensor | None:
+        """What the student answers, (n, …), by a pass that does nothing more, for teachers that know
+        how to ask: their `average` need not compute a loss. None: it is asked for its loss."""
+        return None
 
     def told(self, losses: Losses) -> Losses:
         """The student's losses (n,) as people are told them, where `loss` is made for its gradient."""

@@ -47,6 +47,10 @@ class CorrectingTeacher(Teacher):
         self._labels = labels
         return self.corrected
 
+    def answers(self, student: nn.Module, batch: Batch) -> Tensor:
+        """Its logits, (n, C)."""
+        return self.logits(student, batch)
+
     def meet(self, labels: Tensor | None) -> None:
         """Start the noise matrix; where trusted samples hold it, it does not depend on labels."""
         if labels is not None:
@@ -63,7 +67,7 @@ class CorrectingTeacher(Teacher):
                 "where f(batch) returns them"
             )
         sure = self.sure(find_trusted(batch), len(y))
-        return self.matrix.losses(self.logits(student, batch), as_numbers(y), sure, by)
+        return self.matrix.losses(self.answers(student, batch), as_numbers(y), sure, by)
 
     def sure(self, told: Tensor | None, n: int) -> Tensor | None:
         """Which of n labels are sure, by what the batch told, (n,) bool; None where all are in doubt."""

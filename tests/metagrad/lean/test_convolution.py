@@ -124,3 +124,17 @@ def test_pruning_to_the_weights_changes_no_slope():
     pruned = torch.autograd.grad(g, [levers], u, retain_graph=True)[0]
     assert torch.equal(full, pruned)
     assert full.abs().min() > 0
+
+
+def test_what_comes_back_lies_in_memory_as_the_answer_did():
+    """Of one input channel a weight is contiguous in two layouts at once, and sums of it lose theirs."""
+    x, v = torch.randn(2, 1, 6, 6), torch.randn(2, 4, 6, 6, requires_grad=True)
+    w = torch.randn(4, 1, 3, 3).to(memory_format=torch.channels_last).requires_grad_()
+    y = lean_convolution(torch.conv2d, 2, Wanted())(x, w, padding=1)
+    (g,) = torch.autograd.grad((y * v).sum(), w, create_graph=True)
+    h = torch.randn(4, 1, 3, 3)
+    (back,) = torch.autograd.grad(g, v, h)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+    assert not y.is_contiguous()
+    assert back.stride() == y.stride()
+    torch.testing.assert_close(back, torch.conv2d(x, h, padding=1))

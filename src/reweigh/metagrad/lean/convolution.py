@@ -122,7 +122,7 @@ class _ConvolutionBackward(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] (the decorator makes ctx positional)
         gy, x, w = ctx.saved_tensors
-        hx, hw = grad_outputs
+        hx, hw = grad_outputs[0], _laid_out(grad_outputs[1], w)
         need_gy, need_x, need_w = ctx.needs_input_grad[:3]
         need_x, need_w = need_x and ctx.wanted.theta, need_w and ctx.wanted.theta
         d_gy = _sum(
@@ -135,6 +135,13 @@ class _ConvolutionBackward(torch.autograd.Function):
             at_x, at_w = x if hx is None else hx, w if hw is None else hw
             d_x, d_w = _backward(gy, at_x, at_w, ctx.shape, need_x, need_w)
         return d_gy, d_x, d_w, None, None, None, None
+
+
+def _laid_out(hw: Tensor | None, w: Tensor) -> Tensor | None:
+    """h_W with the strides of W, from which a convolution takes the layout of what it gives."""
+    if hw is None or hw.stride() == w.stride():
+        return hw
+    return torch.empty_like(w).copy_(hw)
 
 
 def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
