@@ -86,8 +86,11 @@ class Lessons:
             _check_optimizer(self.optimizer, learned)
 
     @torch.enable_grad()
-    def prepare(self, batch: Batch, ids: Tensor | None) -> None:
-        """On the first batch: do all derivatives exist that the teacher will need?"""
+    def prepare(self, batch: Batch, ids: Tensor | None, *, ours: bool = False) -> None:
+        """On the first batch: do all derivatives exist that the teacher will need?
+
+        `ours`: the loop leaves the backward to us.
+        """
         if self.teacher is None or self._prepared:
             return
         self.teacher.meet(self.student.labels(batch))
@@ -99,7 +102,7 @@ class Lessons:
             self.engine.recorder.look_again()
             check_goes_through_module(self.student, one, self.engine.recorder.names)
             looks_back = self.lookahead and self.optimizer is not None
-            self.engine.prepare(one, second=looks_back)
+            self.engine.prepare(one, second=looks_back, keeps=ours and not self.lookahead)
             if self.every is not None:  # a malformed trusted batch is found now, not at step K
                 with rng_unmoved(self.student.module):  # a loader draws when it starts
                     trusted = moved_to(self._trusted.peek(self.clock.updates), self.device)
@@ -115,10 +118,20 @@ class Lessons:
         with torch.no_grad():
             return None if self.deeper else ask()
 
-    def known(self, batch: Batch, ids: Tensor | None) -> Known:
-        """Where training stands, and what the student's average makes of a batch, if there is one."""
-        average = None if self.average is None else self.average.look(batch)
-        return Known(self.clock.progress(), ids, average)
+    def known(self, batch: Batch, ids: Tensor | None, *, in_step: bool = False) -> Known:
+        """Where training stands, and what the student's average makes of a batch, if there is one.
+
+        `in_step`: if it is looked through in the step under way.
+        """
+        average = self.average if self._looks or not in_step else None
+        shown = None if average is None else average.look(batch)
+        return Known(self.clock.progress(), ids, shown)
+
+    @property
+    def _looks(self) -> bool:
+        """Whether the step under way is one of every so many; the last of K is, if that divides K."""
+        pace = 1 if self.teacher is None else self.teacher.average_every
+        return self.clock.steps % pace == pace - 1
 
     def follow(self) -> None:
         """The student has moved."""
@@ -162,7 +175,7 @@ class Lessons:
         if due and engine is not None and teacher is not None:
             engine.recorder.look_again()
             trusted, move = self._next_trusted(), partial(self._move, teacher)
-            known = self.known(batch, ids)
+            known = self.known(batch, ids, in_step=True)
             teacher.look_ahead(Lookahead(engine, batch, trusted, known, move))
             self._taught(engine, teacher, trusted)
 

@@ -154,7 +154,7 @@ class Reweigher:
         """
         whole, updates = _one(batch), self.clock.updates
         check_gradients_on()
-        self._begin(whole, ids)
+        self._begin(whole, ids, ours=True)
         if self.lessons.recording is not None and any_of(self._open.come_last()):
             self._compare_with_replay()  # a hook may change the gradient on its way to the optimizer
         if not self._open.weighed:
@@ -180,11 +180,11 @@ class Reweigher:
             self._moving.move()
         return self.after_step()
 
-    def _begin(self, batch: Batch, ids: Tensor | None) -> None:
-        """Before every pass: what is due before the student moves."""
+    def _begin(self, batch: Batch, ids: Tensor | None, *, ours: bool) -> None:
+        """Before every pass: what is due before the student moves. `ours`: so is its backward."""
         self._open.check_room()
         refuse_empty(batch)
-        self.lessons.prepare(batch, ids)
+        self.lessons.prepare(batch, ids, ours=ours)
         if not self._open.weighed:
             self.lessons.look_ahead(batch, ids)
             self._moving.begin()
@@ -301,7 +301,7 @@ class Reweigher:
 
     def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
         """Before a pass that the loop goes backward over itself."""
-        self._begin(batch, ids)
+        self._begin(batch, ids, ours=False)
         if self.accumulate == 1:  # else others' hooks would see gradients that are not scaled yet
             self._open.come_last()
         self._compare_with_replay()

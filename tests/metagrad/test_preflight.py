@@ -3,11 +3,13 @@
 import gc
 import weakref
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 import reweigh
+from reweigh.metagrad import engine
 
 
 def test_a_refused_graph_is_freed():
@@ -38,3 +40,56 @@ def test_a_refused_graph_is_freed():
         assert [one for one in seen if one() is not None] == []
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("options", "outside", "asked"),
+    [
+        ({}, False, False),  # graphs are kept: a second backward is all there is
+        ({}, True, True),  # the loop's own backward leaves no graph
+        ({"trajectory": "snapshots"}, False, True),
+        ({"lookahead": True}, False, True),
+    ],
+)
+def test_dual_numbers_are_tried_only_where_they_may_be_used(options, outside, asked, monkeypatch):
+    """The first one of a process takes torch half a second."""
+    tried = []
+    monkeypatch.setattr(engine, "forward_mode", lambda *parts: tried.append(parts))
+    student = nn.Linear(3, 2)
+    batch = (torch.randn(5, 3), torch.arange(5) % 2)
+    optimizer = torch.optim.SGD(student.parameters(), 0.1)
+    held = reweigh.Reweigher(
+        student, optimizer, reweigh.LossCurveTeacher(5), trusted=batch, every=1, **options
+    )
+    if outside:
+        held.loss(*batch)
+    else:
+        held.step(*batch)
+    assert bool(tried) == asked
+    assert held.engine.derivatives.kernels.forward_mode == asked
+
+
+def test_a_loop_that_leaves_the_backward_to_us_and_then_does_it_itself_is_taught_the_same():
+    """What was not tried is not relied on."""
+
+    def taught(first, then):
+        torch.manual_seed(0)
+        student = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+        optimizer = torch.optim.SGD(student.parameters(), 0.1, momentum=0.9)
+        teacher = reweigh.LossCurveTeacher(5).double()
+        batch = (torch.randn(6, 3).double(), torch.arange(6) % 2)
+        held = reweigh.Reweigher(student, optimizer, teacher, trusted=batch, every=1)
+        for way in (first, then):
+            way(held, batch)
+        return [p.detach().clone() for p in (*teacher.parameters(), *student.parameters())]
+
+    def ours(held, batch):
+        held.step(*batch)
+
+    def theirs(held, batch):
+        held.optimizer.zero_grad()
+        held.loss(*batch).backward()
+        held.optimizer.step()
+        held.after_step()
+
+    torch.testing.assert_close(taught(ours, theirs), taught(theirs, theirs), rtol=1e-10, atol=0)

@@ -4,6 +4,7 @@ And what its batches cost: reading 128 images of 32×32, with crops and mirrors.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from statistics import median
 from typing import TypedDict
 
@@ -12,12 +13,16 @@ import torch
 from rich.table import Table
 
 from reweigh.bench.clock import cpu_seconds, in_turns, one_thread
-from reweigh.bench.subjects import Labelled, Subject, per_sample_loss
+from reweigh.bench.subjects import CLASSES, Labelled, Subject, logits, per_sample_loss
 from reweigh.bench.systems import plain_step
 from reweigh.reweigher import Reweigher
+from reweigh.teachers import PosteriorTeacher
 from reweigh.training.images import Images, Normalisation
+from reweigh.training.memory import keep_freed_memory
 
 EVERY, THROUGH = 20, 2
+"""K and B of the paper."""
+UNIFORM, PAPER, DEFAULT = "uniform weights", "teacher, K=20, B=2", "the default, K=10, B=1"
 POOL = 10_000
 """Images that batches are read from."""
 
@@ -31,36 +36,38 @@ class Row(TypedDict):
 
 
 def measure(models: Sequence[str], rounds: int, *, bf16: bool = False) -> Iterator[Row]:
-    """Rows per model: uniform weights, a teacher that learns at K=20, B=2, and reading the images.
+    """Rows per model: uniform weights, a teacher at the paper's K and B, the default one with its
+    average, and reading the images.
 
-    A round is K steps of each. Uniform steps are compared by the median over all steps, training
+    A round is 20 steps of each. Uniform steps are compared by the median over all steps, training
     with a teacher by the median over rounds, because its steps differ.
     """
+    keep_freed_memory()  # as a run does
     with one_thread():
         for model in models:
-            yield _row(model, rounds, taught=False, bf16=bf16)
-            yield _row(model, rounds, taught=True, bf16=bf16)
+            for training in (UNIFORM, PAPER, DEFAULT):
+                yield _row(model, rounds, training, bf16)
             if model != "transformer":
                 yield _reading(model, rounds, bf16)
 
 
-def _row(model: str, rounds: int, *, taught: bool, bf16: bool) -> Row:
+def _row(model: str, rounds: int, training: str, bf16: bool) -> Row:
     subject = Subject(model)
     batches = [subject.batch(number) for number in range(EVERY)]
     student = subject.student()
     optimizer = subject.optimizer(student)
-    ours = _reweigher(subject, taught)
+    ours = _reweigher(subject, training)
     loops = {
         "plain": _under(bf16, lambda b: plain_step(student, optimizer, b)),
         "ours": _under(bf16, lambda b: ours.step(*b)),
     }
     in_turns(loops, batches)  # warms up
     took = [in_turns(loops, batches) for _ in range(rounds)]
-    if taught:
-        ratio = median(sum(t["ours"]) for t in took) / median(sum(t["plain"]) for t in took)
-        return Row(model=model, training=f"teacher, K={EVERY}, B={THROUGH}", times_plain=ratio)
-    plain, uniform = (median(s for t in took for s in t[loop]) for loop in ("plain", "ours"))
-    return Row(model=model, training="uniform weights", times_plain=uniform / plain)
+    if training == UNIFORM:
+        plain, spent = (median(s for t in took for s in t[loop]) for loop in ("plain", "ours"))
+    else:
+        plain, spent = (median(sum(t[loop]) for t in took) for loop in ("plain", "ours"))
+    return Row(model=model, training=training, times_plain=spent / plain)
 
 
 def _reading(model: str, rounds: int, bf16: bool) -> Row:
@@ -84,15 +91,16 @@ def _images() -> Images:
     return Images(values, Normalisation.of(values), augment="crop-flip")
 
 
-def _reweigher(subject: Subject, taught: bool) -> Reweigher:
+def _reweigher(subject: Subject, training: str) -> Reweigher:
     student = subject.student()
-    optimizer = subject.optimizer(student)
-    if not taught:
-        return Reweigher(student, optimizer, per_sample_loss=per_sample_loss)
-    return Reweigher(
-        student, optimizer, subject.teacher(student), trusted=subject.trusted(),
-        per_sample_loss=per_sample_loss, every=EVERY, through=THROUGH,
-    )  # fmt: skip
+    held = partial(Reweigher, student, subject.optimizer(student), per_sample_loss=per_sample_loss)
+    if training == UNIFORM:
+        return held()
+    if training == DEFAULT:
+        teacher = PosteriorTeacher(layer="fc", num_classes=CLASSES, logits=logits)
+        return held(teacher, trusted=subject.trusted())
+    teacher = subject.teacher(student)
+    return held(teacher, trusted=subject.trusted(), every=EVERY, through=THROUGH)
 
 
 def _under(bf16: bool, step: Callable[[Labelled], object]) -> Callable[[Labelled], None]:

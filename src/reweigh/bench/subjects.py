@@ -39,9 +39,14 @@ class Watched(nn.Module):
         return self.fc(features), features
 
 
+def logits(student: nn.Module, batch: Labelled) -> Tensor:
+    """What it answers, (n, C), without the features."""
+    return student(batch[0])[0]
+
+
 def per_sample_loss(student: nn.Module, batch: Labelled) -> Tensor:
     """Cross-entropy, (n,)."""
-    return F.cross_entropy(student(batch[0])[0], batch[1], reduction="none")
+    return F.cross_entropy(logits(student, batch), batch[1], reduction="none")
 
 
 @dataclass(frozen=True)

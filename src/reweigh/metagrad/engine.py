@@ -21,7 +21,7 @@ from reweigh.metagrad.kept_pass import KeptPass
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.memory import choose_trajectory
-from reweigh.metagrad.preflight import preflight
+from reweigh.metagrad.preflight import forward_mode, second_order
 from reweigh.metagrad.recorder import Recorder
 from reweigh.metagrad.recursion import Recursion
 from reweigh.metagrad.replay_check import OutsideChecks, check_replay, tells_apart
@@ -79,35 +79,49 @@ class Engine:
         self.seen_trusted: Seen | None = None
         """What the student saw of the last trusted batch, of this process's part."""
 
-    def prepare(self, one: Pass, *, second: bool) -> None:
+    def prepare(self, one: Pass, *, second: bool, keeps: bool) -> None:
         """Pre-flight on the first batch: kernels that work, and what to remember of a step.
 
-        `second`: second backwards are needed, however few steps are gone back over.
+        `second`: second backwards are needed, however few steps are gone back over. `keeps`: passes
+        keep their graphs if memory allows, since it is us who go backward.
         """
         self.derivatives.in_float16 = answers_in_float16(self.student, one)
         if self.trajectory == "finite":
             log.info("meta-gradients by finite differences: approximate")
             return
         free_choice = self.trajectory == "auto"
-        size = self._preflight(one, second)
+        size = self._second_order(one, second)
         if free_choice:
             device = next(iter(self.recorder.names)).device
             kind, reason = choose_trajectory(size, self.through, device)
             lean = any_of("snapshots" in (kind, self.trajectory))  # all processes must do the same
             self.trajectory = "snapshots" if lean else kind
             log.info("trajectory: %s (%s)", self.trajectory, reason)
+        self._forward_mode(one, never=keeps and self.trajectory == "kept")
 
-    def _preflight(self, one: Pass, second: bool) -> int:
+    def _second_order(self, one: Pass, second: bool) -> int:
+        """The bytes of a kept graph, if one may be wanted."""
         must = second or self.through > 1 or self.trajectory == "kept" or self.derivatives.deeper
-        asked = must or self.trajectory == "auto"
+        if not must and self.trajectory != "auto":
+            return 0
         try:
-            return preflight(self.derivatives, one, self.theta(), second=asked)
+            return second_order(self.derivatives, one, self.theta())
         except (UnsupportedError, torch.OutOfMemoryError):
             if must:
                 raise
         one.graph = None  # B = 1 can do without a second backward
         self.trajectory, self.derivatives.kernels = "snapshots", Kernels()
-        return preflight(self.derivatives, one, self.theta(), second=False)
+        return 0
+
+    def _forward_mode(self, one: Pass, *, never: bool) -> None:
+        """Not asked for where every graph is kept: torch's first dual number takes half a second."""
+        found = self.derivatives
+        if not found.deeper and not never:
+            forward_mode(found, one, self.theta())
+        if found.kernels != Kernels():
+            log.info("recorded steps and replays run with %s", found.kernels)
+        if never:
+            found.kernels = replace(found.kernels, forward_mode=False)
 
     def begin(self) -> Moment:
         """A step is about to be taken that will be gone back over; the moment of its pass."""

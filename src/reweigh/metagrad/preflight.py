@@ -5,7 +5,6 @@ forward-mode rule, and some losses another slope in forward mode than in backwar
 step 20 this costs a user an evening, or is never found; found here, it costs a few passes.
 """
 
-import logging
 import re
 from dataclasses import replace
 
@@ -21,8 +20,6 @@ from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.steps import Pass
 from reweigh.typing import Params
 
-log = logging.getLogger("reweigh")
-
 LADDER = tuple(
     replace(kernels, lean=lean)
     for lean in (True, False)
@@ -34,21 +31,9 @@ LADDER = tuple(
 )
 
 
-def preflight(derivatives: Derivatives, one: Pass, theta: Params, *, second: bool) -> int:
-    """Choose kernels that work for this student, and say so. Returns the bytes of a kept graph.
-
-    `second`: second backwards will be needed, not only forward-mode passes.
-    """
+def second_order(derivatives: Derivatives, one: Pass, theta: Params) -> int:
+    """Choose kernels of which a second backward works. Returns the bytes of a kept graph."""
     u = {name: torch.ones_like(t) for name, t in theta.items()}
-    size = _second_order(derivatives, one, theta, u) if second else 0
-    if not derivatives.deeper:
-        _forward_mode(derivatives, one, theta, u)
-    if derivatives.kernels != Kernels():
-        log.info("recorded steps and replays run with %s", derivatives.kernels)
-    return size
-
-
-def _second_order(derivatives: Derivatives, one: Pass, theta: Params, u: Params) -> int:
     failure: RuntimeError | None = None
     for kernels in LADDER:
         derivatives.kernels = kernels
@@ -67,7 +52,7 @@ def _second_order(derivatives: Derivatives, one: Pass, theta: Params, u: Params)
     raise _refusal(failure)
 
 
-def _forward_mode(derivatives: Derivatives, one: Pass, theta: Params, u: Params) -> None:
+def forward_mode(derivatives: Derivatives, one: Pass, theta: Params) -> None:
     """Try dual numbers; where they fail or tell another slope, a second backward does the same."""
     first = derivatives.kernels
     for kernels in (k for k in LADDER[LADDER.index(first) :] if k.lean == first.lean):
@@ -81,7 +66,7 @@ def _forward_mode(derivatives: Derivatives, one: Pass, theta: Params, u: Params)
         if not any_of(differs):
             return
         break
-    _second_order(derivatives, one, theta, u)
+    second_order(derivatives, one, theta)
     derivatives.kernels = replace(derivatives.kernels, forward_mode=False)
 
 
