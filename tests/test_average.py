@@ -152,10 +152,6 @@ def test_deeper_interaction_and_shares_that_are_none_are_refused() -> None:
         teacher = reweigh.PosteriorTeacher(num_classes=3, average=share)
         with pytest.raises(UsageError, match="average must be at least 0"):
             reweigh.Reweigher(net, optimizer, teacher, trusted=batches(1)[0])
-    teacher = reweigh.PosteriorTeacher(num_classes=3)
-    teacher.average_every = 0
-    with pytest.raises(UsageError, match="average_every must be 1 step or more, not 0"):
-        reweigh.Reweigher(net, optimizer, teacher, trusted=batches(1)[0])
 
 
 class Merging(nn.Linear):
@@ -275,36 +271,6 @@ def test_a_teacher_of_one_s_own_may_look_through_an_average() -> None:
     for batch in batches(4):
         loop.step(*batch)
     assert teacher.scale != 0
-
-
-@pytest.mark.parametrize(("pace", "looked"), [(1, [1, 2, 3, 4]), (2, [2, 4]), (4, [4])])
-@pytest.mark.parametrize("every", [2, 4])
-def test_it_is_looked_through_as_often_as_the_teacher_says(
-    pace: int, looked: list[int], every: int
-) -> None:
-    """The last step of a window is one of them; whoever asks outside a step is always answered."""
-    teacher = reweigh.PosteriorTeacher(num_classes=3)
-    teacher.average_every = pace
-    seen_in: list[int] = []
-    net = network()
-    optimizer = torch.optim.SGD(net.parameters(), 0.1)
-    loop = reweigh.Reweigher(net, optimizer, teacher, trusted=batches(1)[0], every=every)
-    noted = teacher.notice
-
-    def notice(seen: reweigh.Seen) -> None:
-        seen_in.extend([loop.clock.steps + 1] * (seen.average is not None))
-        noted(seen)
-
-    teacher.notice = notice
-    for batch in batches(4):
-        loop.step(*batch)
-        assert loop.lessons.known(batch, None).average is not None
-    assert seen_in == looked
-
-
-def test_by_itself_the_posterior_teacher_looks_through_it_in_every_second_step() -> None:
-    assert reweigh.PosteriorTeacher(num_classes=3).average_every == 2
-    assert reweigh.Teacher.average_every == 1  # a teacher of one's own has it in every step
 
 
 def test_an_average_whose_teacher_knows_how_to_ask_computes_no_loss() -> None:

@@ -6,8 +6,8 @@ concludes from its answers is better (Tarvainen and Valpola 2017 take such an av
 targets). It must not be long: from what it has not learned yet it holds the student back.
 
 It answers in the student's own mode, but without dropout layers, and normalises by the batch where the
-student does: running statistics are those of other parameters than its own. A look costs a forward
-pass without gradient; there is one copy of what is trained, and no trace is left. Beyond the paper.
+student does: running statistics are those of other parameters than its own. It costs a forward pass
+without gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
 """
 
 from collections.abc import Callable, Iterator

@@ -118,20 +118,10 @@ class Lessons:
         with torch.no_grad():
             return None if self.deeper else ask()
 
-    def known(self, batch: Batch, ids: Tensor | None, *, in_step: bool = False) -> Known:
-        """Where training stands, and what the student's average makes of a batch, if there is one.
-
-        `in_step`: if it is looked through in the step under way.
-        """
-        average = self.average if self._looks or not in_step else None
-        shown = None if average is None else average.look(batch)
-        return Known(self.clock.progress(), ids, shown)
-
-    @property
-    def _looks(self) -> bool:
-        """Whether the step under way is one of every so many; the last of K is, if that divides K."""
-        pace = 1 if self.teacher is None else self.teacher.average_every
-        return self.clock.steps % pace == pace - 1
+    def known(self, batch: Batch, ids: Tensor | None) -> Known:
+        """Where training stands, and what the student's average makes of a batch, if there is one."""
+        average = None if self.average is None else self.average.look(batch)
+        return Known(self.clock.progress(), ids, average)
 
     def follow(self) -> None:
         """The student has moved."""
@@ -175,7 +165,7 @@ class Lessons:
         if due and engine is not None and teacher is not None:
             engine.recorder.look_again()
             trusted, move = self._next_trusted(), partial(self._move, teacher)
-            known = self.known(batch, ids, in_step=True)
+            known = self.known(batch, ids)
             teacher.look_ahead(Lookahead(engine, batch, trusted, known, move))
             self._taught(engine, teacher, trusted)
 

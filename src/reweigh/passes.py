@@ -62,7 +62,7 @@ class Passes:
     def forward(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward only: somebody else goes backward."""
         engine = self.lessons.recording
-        known = self.lessons.known(batch, ids, in_step=True)
+        known = self.lessons.known(batch, ids)
         moment = engine.begin() if engine is not None else None
         # a recorded pass uses the kernels of its replay, whose dropout masks must be the same
         with self._kernels(engine):
@@ -75,7 +75,7 @@ class Passes:
     def ahead(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Without gradient or trace: somebody else does the whole pass afterwards."""
         engine = self.lessons.recording
-        known = self.lessons.known(batch, ids, in_step=True)
+        known = self.lessons.known(batch, ids)
         moment = engine.begin() if engine else Moment.now(self.student.module)
         seen = self.student.peek(batch, known, moment)
         one = self._weighed(seen)
@@ -98,7 +98,7 @@ class Passes:
 
     def _kept(self, engine: Engine, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward and backward with a graph that stays."""
-        known = self.lessons.known(batch, ids, in_step=True)
+        known = self.lessons.known(batch, ids)
         moment = engine.begin()
         with engine.keeping(moment) as kept:
             seen = self.student.look(batch, known)

@@ -181,10 +181,9 @@ class Unrolled:
             kept = stays * self.mean[n] + (1 - stays) * now
             self.mean[n] = kept if now.is_floating_point() else now.clone()
 
-    def _calm(self, x: Tensor, steps: int) -> list[Tensor]:
-        """The average student's logits: the batch's statistics, but no dropout. Of every second step,
-        if the teacher looks so often."""
-        if not self.teacher.average or (steps + 1) % self.teacher.average_every:
+    def _calm(self, x: Tensor) -> list[Tensor]:
+        """The average student's logits: the batch's statistics, but no dropout."""
+        if not self.teacher.average:
             return []
         drops = [m for m in self.student.modules() if isinstance(m, nn.Dropout) and m.training]
         held = {n: t.clone() for n, t in self.mean.items()}
@@ -198,7 +197,7 @@ class Unrolled:
 
     def _look(self, batch: tuple[Tensor, Tensor], steps: int) -> Seen:
         """The pass as a loop would do it, with hooks that read what the teacher looks at."""
-        calm = self._calm(batch[0], steps)
+        calm = self._calm(batch[0])
         states: Tensors = {}
         layers = dict(self.student.named_modules())
         handles = [

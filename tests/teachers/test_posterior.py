@@ -96,10 +96,8 @@ def longer(length: float, average: float = 0.0):
         one.length.value.fill_(length)
         return awake(one, student)
 
-    def by_hand(logits: torch.Tensor, y: torch.Tensor, *calm: torch.Tensor) -> torch.Tensor:
-        return length * (towards(logits, y, *calm) if calm else corrected(logits, y))
-
-    return make, by_hand
+    by_hand = towards if average else corrected
+    return make, lambda logits, y, *calm: length * by_hand(logits, y, *calm)
 
 
 @pytest.mark.parametrize("trajectory", ALLOWED)

@@ -28,8 +28,6 @@ class Teacher(nn.Module):
     average: float = 0.0
     """How much of the student's running average stays at a step, for teachers that look through that
     as well (`Seen.average`); 0: there is none."""
-    average_every: int = 1
-    """In which steps it is looked through: every so many-th; `Seen.average` is None in the others."""
     normalise: str = "sum"
     shapes_loss: bool = False
     """True where `objective` is more than a sum of losses under weights that are free of θ."""
@@ -139,8 +137,6 @@ def check_teacher(teacher: Teacher) -> None:
             "average must be at least 0 (no average) and below 1 (one that never moves), not "
             f"{teacher.average}"
         )
-    if teacher.average_every < 1:
-        raise UsageError(f"average_every must be 1 step or more, not {teacher.average_every}")
     for module in teacher.modules() if teacher.meta_learned else ():
         if isinstance(module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd):
             raise UnsupportedError(

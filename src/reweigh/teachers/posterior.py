@@ -33,8 +33,6 @@ log = logging.getLogger("reweigh")
 
 AVERAGE = 0.9
 """How much of the student's running average stays at a step. Our choice."""
-AVERAGE_EVERY = 2
-"""Steps from one look through it to the next: half the cost, and as good (docs/tried.md). Our choice."""
 
 
 class PosteriorTeacher(CorrectingTeacher):
@@ -46,11 +44,8 @@ class PosteriorTeacher(CorrectingTeacher):
     (x, y, trusted), the third a bool tensor that says which they are, or have a member of that
     name. Without it all labels are in doubt. `average` is how much of the student's running average
     stays at a step; with 0 the student judges by its own predictions, which is better where it
-    memorises: where 20 epochs or more go over samples that nothing augments. It is looked through in
-    every second step.
+    memorises: where 20 epochs or more go over samples that nothing augments.
     """
-
-    average_every = AVERAGE_EVERY
 
     def __init__(
         self,

@@ -65,10 +65,9 @@ class DeepConfig(OneMethod):
     """Trusted samples per meta-gradient. Our choice: the whole set of 5,000 would cost 39 steps."""
 
     average: float | None = Field(default=None, ge=0, lt=1)
-    """By whose answers the posterior teacher judges in every second step: a running average of the
-    student, of which this much stays at a step. 0: the student itself. Unset: 0.9; 0 where an epoch has
-    fewer than 20 steps, or 20 epochs or more go over images or rows that nothing augments, and with
-    `deeper`. Our choice."""
+    """By whose answers the posterior teacher judges: a running average of the student, of which this
+    much stays at a step. 0: the student itself. Unset: 0.9; 0 where an epoch has fewer than 20 steps,
+    or 20 epochs or more go over images or rows that nothing augments, and with `deeper`. Our choice."""
 
     trajectory: Literal["auto", "kept", "snapshots", "reversal", "finite"] = "auto"
     """How past steps are revisited: kept graphs, snapshots, reversal (paper); auto by memory. finite
