@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reweigh import distributed, errors
+    from reweigh.freed_memory import keep_freed_memory
     from reweigh.outcome import Outcome
     from reweigh.reweigher import Reweigher
     from reweigh.seen import Seen, Tap
@@ -60,6 +61,7 @@ __all__ = [
     "__version__",
     "distributed",
     "errors",
+    "keep_freed_memory",
 ]
 
 _HOMES = {
@@ -68,6 +70,7 @@ _HOMES = {
     "Reweigher": "reweigh.reweigher",
     "Seen": "reweigh.seen",
     "Tap": "reweigh.seen",
+    "keep_freed_memory": "reweigh.freed_memory",
 }
 
 

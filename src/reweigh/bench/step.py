@@ -15,10 +15,10 @@ from rich.table import Table
 from reweigh.bench.clock import cpu_seconds, in_turns, one_thread
 from reweigh.bench.subjects import CLASSES, Labelled, Subject, logits, per_sample_loss
 from reweigh.bench.systems import plain_step
+from reweigh.freed_memory import keep_freed_memory
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import PosteriorTeacher
 from reweigh.training.images import Images, Normalisation
-from reweigh.training.memory import keep_freed_memory
 
 EVERY, THROUGH = 20, 2
 """K and B of the paper."""

@@ -15,6 +15,7 @@ from reweigh.config import Settings, read_config, run_id
 from reweigh.distributed.group import any_of, from_first, rank, together
 from reweigh.distributed.launch import joined, lost_told
 from reweigh.errors import DivergedError, InterruptedRun, OwnCodeError, UsageError
+from reweigh.freed_memory import keep_freed_memory
 from reweigh.methods import AnyProblem, method_for
 from reweigh.own_code import code_of, place_told
 from reweigh.replacing import write_atomically
@@ -26,7 +27,6 @@ from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
 from reweigh.training.kept_result import kept_result
 from reweigh.training.loop import EpochReport, Loop
-from reweigh.training.memory import keep_freed_memory
 from reweigh.training.noise_found import noise_auroc
 from reweigh.training.onlooker import Onlooker
 from reweigh.training.progress import Progress

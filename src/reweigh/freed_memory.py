@@ -14,7 +14,10 @@ _LARGEST = 32 * 2**20  # glibc takes no more
 
 
 def keep_freed_memory() -> None:
-    """Once for the process; whoever has set malloc up by the environment knows better."""
+    """Once for the process, before training on a CPU; `reweigh train` does so by itself.
+
+    Whoever has set malloc up by the environment knows better.
+    """
     told = "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", "")
     if told or any(name.startswith("MALLOC_") for name in os.environ):
         return

@@ -8,8 +8,8 @@ import pytest
 COUNT = """
 import resource, sys
 if sys.argv[1] == "kept":
-    from reweigh.training.memory import keep_freed_memory
-    keep_freed_memory()
+    import reweigh
+    reweigh.keep_freed_memory()
 import torch
 from reweigh.models.resnet import ResNet
 student, x = ResNet(3, 10, depth=8), torch.randn(128, 3, 32, 32)
