@@ -79,8 +79,9 @@ def step(
 ) -> None:
     """What training through Reweigher costs, in that of a hand-written loop.
 
-    With uniform weights, and with a teacher that learns every 20 steps through
-    the last 2; steps of both loops take turns (process CPU time, one thread).
+    With uniform weights, with a teacher that learns every 20 steps through the
+    last 2, and with the default one, which looks through an average of the
+    student; steps of both loops take turns (process CPU time, one thread).
     Beside them what reading and augmenting a batch of images costs alone.
     """
     from reweigh.bench.step import measure, table
