@@ -22,7 +22,8 @@ from reweigh.training.images import Images, Normalisation
 
 EVERY, THROUGH = 20, 2
 """K and B of the paper."""
-UNIFORM, PAPER, DEFAULT = "uniform weights", "teacher, K=20, B=2", "the default, K=10, B=1"
+UNIFORM, DEFAULT = "uniform weights", "the default, K=10, B=1"
+PAPER = f"teacher, K={EVERY}, B={THROUGH}"
 POOL = 10_000
 """Images that batches are read from."""
 
