@@ -12,6 +12,7 @@ without gradient and one copy of what is trained, and leaves no trace. Beyond th
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -21,8 +22,9 @@ from torch.nn.parameter import is_lazy
 
 from reweigh.batch import moved_to
 from reweigh.moment import rng_unmoved
-from reweigh.seen import States
+from reweigh.seen import Glance, States
 from reweigh.student import Student
+from reweigh.trunk import Trunk
 from reweigh.typing import Batch, Params
 
 START = 10
@@ -42,12 +44,21 @@ class Average:
         self.held: Params = {}
         """θ̄ by name, in float32 at least: a sum in bfloat16 would stop moving."""
 
+    def glance(self, batch: Batch) -> Glance:
+        """What stands at the student's taps when θ̄ answers, from the student's trunk on."""
+        return Glance(partial(self._look, batch), Trunk(entered=self.student.around_taps))
+
     @torch.no_grad()
-    def look(self, batch: Batch) -> States:
-        """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each."""
+    def _look(self, batch: Batch, trunk: Trunk) -> States:
+        """The same now, by the taps' keys, (n, d) each; all of it by θ̄ if the trunk is empty."""
         now, module = self._take_up(), self.student.module
         theta = {name: held.to(now[name].dtype) for name, held in self.held.items()}
-        with rng_unmoved(module), _calm(module) as written, self.student.at(theta, written):
+        with (
+            rng_unmoved(module),
+            _calm(module) as written,
+            self.student.at(theta, written),
+            trunk.again(),
+        ):
             return self.student.states(batch, self._answers)
 
     @torch.no_grad()
