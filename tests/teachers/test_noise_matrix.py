@@ -48,14 +48,14 @@ def test_the_matrix_of_planted_noise_is_found_from_predictions_and_labels_alone(
         logits = 2 * torch.randn(64, 3, generator=draw, dtype=torch.float64)
         true = torch.multinomial(logits.softmax(1), 1, generator=draw).squeeze(1)
         given = torch.multinomial(T[true], 1, generator=draw).squeeze(1)
-        one.notice(logits, given)
+        one.notice(one.posterior(logits, given), given)
         one.refresh()
     assert (one.table - T).abs().max() < 0.06
 
 
 def test_the_table_stands_still_until_it_is_refreshed() -> None:
     one = matrix()
-    one.notice(torch.randn(8, 3, dtype=torch.float64), torch.zeros(8, dtype=torch.int64))
+    one.notice(torch.randn(8, 3, dtype=torch.float64).softmax(1), torch.zeros(8, dtype=torch.int64))
     assert torch.equal(one.table, T)
     one.refresh()
     assert one.table.sum(1).tolist() == pytest.approx([1, 1, 1])
@@ -117,3 +117,14 @@ def test_a_class_that_is_ruled_out_leaves_the_bound_finite() -> None:
     bound = matrix.losses(logits, given, by=logits.detach())
     torch.testing.assert_close(bound, matrix.losses(logits, given))
     assert torch.autograd.grad(bound.sum(), logits)[0].isfinite().all()
+
+
+def test_logarithms_are_made_anew_whenever_the_table_is_another_one() -> None:
+    one, given = NoiseMatrix(3), torch.tensor([0, 1, 2])
+    logits, first = torch.zeros(3, 3), NoiseMatrix(3).posterior(torch.zeros(3, 3), given)
+    assert torch.equal(one.posterior(logits, given), first)
+    one.table.copy_(T)
+    for said in (one.posterior(logits, given), one.double().posterior(logits.double(), given)):
+        torch.testing.assert_close(said, (T / T.sum(0)).T.to(said.dtype))  # q_y ∝ T_yỹ
+    one.table = torch.eye(3)
+    assert torch.equal(one.posterior(logits, given).round(), torch.eye(3))

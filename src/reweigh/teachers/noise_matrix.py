@@ -46,6 +46,7 @@ class NoiseMatrix(nn.Module):
         super().__init__()
         first = START * torch.eye(num_classes) + (1 - START) / num_classes
         self.alone, self._checked = alone, False
+        self._made: tuple[Tensor, int, torch.dtype, Tensor] | None = None
         self.table: Tensor
         self.joint: Tensor
         self.begun: Tensor
@@ -82,11 +83,17 @@ class NoiseMatrix(nn.Module):
         """log(T_yỹ p_y), (n, C), in the matrix's precision at least, as cross-entropy does it."""
         self._check(logits, given)
         logits = logits.to(torch.promote_types(logits.dtype, self.table.dtype))
-        taken = self.table.to(logits.dtype).clamp_min(1e-8).T[given]  # (n, C): T[:, ỹ]
-        if sure is not None:
-            exact = torch.eye(len(self.table), dtype=logits.dtype, device=logits.device)[given]
-            taken = torch.where(sure[:, None], exact.clamp_min(1e-13), taken)
-        return logits.log_softmax(1) + taken.log()
+        rows = given if sure is None else given + len(self.table) * sure
+        return logits.log_softmax(1) + self._logs(logits.dtype)[rows]
+
+    def _logs(self, dtype: torch.dtype) -> Tensor:
+        """log T_yỹ by ỹ and, behind them, what they are where ỹ is sure, (2C, C); made when T has moved."""
+        state = self.table, self.table._version, dtype
+        if self._made is None or self._made[0] is not state[0] or self._made[1:3] != state[1:]:
+            exact = torch.eye(len(self.table), dtype=dtype, device=self.table.device)
+            both = self.table.to(dtype).T.clamp_min(1e-8), exact.clamp_min(1e-13)
+            self._made = (*state, torch.cat(both).log())
+        return self._made[3]
 
     def _check(self, logits: Tensor, given: Tensor) -> None:
         """Refuse what is no answer over these classes; labels are looked at in the first batch."""
@@ -102,9 +109,10 @@ class NoiseMatrix(nn.Module):
             self._checked = True
 
     @torch.no_grad()
-    def notice(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
-        """Add the posteriors of samples that are not `sure` to the running mean, over all processes."""
-        q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
+    def notice(self, q: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
+        """Add the posteriors (n, C) of samples that are not `sure` to the running mean, over all
+        processes."""
+        q = q.to(self.joint.dtype)
         if sure is not None:
             q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
         called = F.one_hot(given, len(self.joint)).to(q.dtype)  # (n, C)
