@@ -5,9 +5,11 @@ over the last $1/(1-d)$ steps is calmer and nearer to where training goes, so th
 concludes from its answers is better (Tarvainen and Valpola 2017 take such an average's answers as
 targets). It must not be long: from what it has not learned yet it holds the student back.
 
-It answers in the student's own mode, but without dropout layers, and normalises by the batch where the
-student does: running statistics are those of other parameters than its own. It costs a forward pass
-without gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
+It answers from where the student's trunk ends (see `trunk`): the first layers, which cost the most and
+whose average is worth nothing that we could measure, are the student's own. The others answer in the
+student's mode, but without dropout layers, and normalise by the batch where the student does: running
+statistics are those of other parameters than its own. It costs about half a forward pass without
+gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parameter import is_lazy
 
 from reweigh.batch import moved_to
+from reweigh.finding_trunk import trunk_of
 from reweigh.moment import rng_unmoved
 from reweigh.seen import Glance, States
 from reweigh.student import Student
@@ -43,23 +46,45 @@ class Average:
         self.student, self.decay, self._answers = student, decay, answers
         self.held: Params = {}
         """θ̄ by name, in float32 at least: a sum in bfloat16 would stop moving."""
+        self._modules: list[tuple[nn.Module, bool]] = []
+        self._shared: list[nn.Module] = []
 
     def glance(self, batch: Batch) -> Glance:
-        """What stands at the student's taps when θ̄ answers, from the student's trunk on."""
-        return Glance(partial(self._look, batch), Trunk(entered=self.student.around_taps))
+        """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each.
+
+        It is looked for beside the student's own pass, or now where that has no trunk to go on from.
+        """
+        trunk = self._trunk(batch)
+        return (
+            Glance(partial(self._look, batch), trunk) if trunk else Glance.taken(self._look(batch))
+        )
 
     @torch.no_grad()
-    def _look(self, batch: Batch, trunk: Trunk) -> States:
-        """The same now, by the taps' keys, (n, d) each; all of it by θ̄ if the trunk is empty."""
-        now, module = self._take_up(), self.student.module
+    def _look(self, batch: Batch) -> States:
+        now = self._take_up()
         theta = {name: held.to(now[name].dtype) for name, held in self.held.items()}
-        with (
-            rng_unmoved(module),
-            _calm(module) as written,
-            self.student.at(theta, written),
-            trunk.again(),
-        ):
+        with self._still(theta):
             return self.student.states(batch, self._answers)
+
+    @contextmanager
+    def _still(self, theta: Params) -> Iterator[None]:
+        """Inside, the student stands at `theta`, calm, and what it does leaves no trace."""
+        module = self.student.module
+        with rng_unmoved(module), _calm(module) as written, self.student.at(theta, written):
+            yield
+
+    def _trunk(self, batch: Batch) -> Trunk | None:
+        """Found on the first batch, and again when modules were added or changed their mode."""
+        modules = [(m, m.training) for m in self.student.module.modules()]
+        if modules != self._modules:
+            if torch.is_inference_mode_enabled():  # where nobody counts who wrote into a tensor
+                return None
+            stops = {m for m, training in modules if training and isinstance(m, _DropoutNd)}
+            ask = partial(self.student.states, batch, self._answers)
+            with self._still({}):
+                self._shared = trunk_of(self.student, batch, ask, stops)
+            self._modules = modules
+        return Trunk(self._shared) if self._shared else None
 
     @torch.no_grad()
     def follow(self, steps: int) -> None:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reweigh.errors import UsageError
 from reweigh.trunk import Trunk
@@ -87,26 +87,25 @@ class Glance:
     Asked after the student has answered, the average goes on from where the student's trunk ended.
     """
 
-    def __init__(self, look: Callable[[Trunk], States], trunk: Trunk) -> None:
-        self._look, self._trunk = look, trunk
+    def __init__(self, look: Callable[[], States], trunk: Trunk | None = None) -> None:
+        self._look, self._trunk = look, trunk or Trunk()
         self._shown: States | None = None
 
     @classmethod
-    def known(cls, shown: dict[str, Tensor]) -> "Glance":
+    def taken(cls, shown: dict[str, Tensor]) -> "Glance":
         """One that was taken before."""
-        glance = cls(lambda _: States(shown), Trunk())
-        glance()
-        return glance
+        return cls(lambda: States(shown))
 
     def __call__(self) -> States:
         """What stands at the student's taps, by their keys, (n, d) each."""
         if self._shown is None:
-            self._shown = self._look(self._trunk)
+            with self._trunk.again():
+                self._shown = self._look()
         return self._shown
 
-    def beside(self, module: nn.Module) -> AbstractContextManager[None]:
+    def beside(self) -> AbstractContextManager[None]:
         """Around the student's own pass, inside which it may be asked."""
-        return nullcontext() if self._shown is not None else self._trunk.watched(module)
+        return nullcontext() if self._shown is not None else self._trunk.watched()
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ class Seen:
     @property
     def known(self) -> Known:
         """What a pass over the same batch has to know to come to the same."""
-        average = None if self.average is None else Glance.known(self.average)
+        average = None if self.average is None else Glance.taken(self.average)
         return Known(self.progress, self.ids, average)
 
     def detached(self) -> "Seen":

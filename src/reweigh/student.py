@@ -87,14 +87,17 @@ class Student:
         """Whether the training loss is a teacher's own, and so takes the average student's glance."""
         self._reading: dict[str, Tensor] | None = None
         self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
-        tapped = set(self.taps.values())
-        self.around_taps = {m for m in module.modules() if tapped & set(m.modules()) - {m}}
-        """Modules with a tap inside."""
         if len({tap.key for tap in self.taps}) < len(self.taps):
             raise UsageError(
                 "two features reduce the same layer by functions of one name (two lambdas?), and "
                 "could not be told apart: give the functions names of their own"
             )
+
+    @property
+    def around_taps(self) -> set[nn.Module]:
+        """Modules with a tap inside."""
+        tapped = set(self.taps.values())
+        return {m for m in self.module.modules() if tapped & set(m.modules()) - {m}}
 
     def look(
         self,
@@ -107,7 +110,7 @@ class Student:
         `loss` measures it by something else than the training loss.
         """
         glance = known.average
-        with glance.beside(self.module) if glance is not None else nullcontext():
+        with glance.beside() if glance is not None else nullcontext():
             losses, states = self._watched(partial(self.losses, batch, known, loss))
             average = glance() if glance is not None else None
         labels = as_numbers(self.labels(batch))

@@ -117,14 +117,3 @@ def test_a_class_that_is_ruled_out_leaves_the_bound_finite() -> None:
     bound = matrix.losses(logits, given, by=logits.detach())
     torch.testing.assert_close(bound, matrix.losses(logits, given))
     assert torch.autograd.grad(bound.sum(), logits)[0].isfinite().all()
-
-
-def test_logarithms_are_made_anew_whenever_the_table_is_another_one() -> None:
-    one, given = NoiseMatrix(3), torch.tensor([0, 1, 2])
-    logits, first = torch.zeros(3, 3), NoiseMatrix(3).posterior(torch.zeros(3, 3), given)
-    assert torch.equal(one.posterior(logits, given), first)
-    one.table.copy_(T)
-    for said in (one.posterior(logits, given), one.double().posterior(logits.double(), given)):
-        torch.testing.assert_close(said, (T / T.sum(0)).T.to(said.dtype))  # q_y ∝ T_yỹ
-    one.table = torch.eye(3)
-    assert torch.equal(one.posterior(logits, given).round(), torch.eye(3))

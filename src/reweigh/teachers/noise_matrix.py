@@ -46,7 +46,6 @@ class NoiseMatrix(nn.Module):
         super().__init__()
         first = START * torch.eye(num_classes) + (1 - START) / num_classes
         self.alone, self._checked = alone, False
-        self._made: tuple[Tensor, int, torch.dtype, Tensor] | None = None
         self.table: Tensor
         self.joint: Tensor
         self.begun: Tensor
@@ -83,17 +82,11 @@ class NoiseMatrix(nn.Module):
         """log(T_yỹ p_y), (n, C), in the matrix's precision at least, as cross-entropy does it."""
         self._check(logits, given)
         logits = logits.to(torch.promote_types(logits.dtype, self.table.dtype))
-        rows = given if sure is None else given + len(self.table) * sure
-        return logits.log_softmax(1) + self._logs(logits.dtype)[rows]
-
-    def _logs(self, dtype: torch.dtype) -> Tensor:
-        """log T_yỹ by ỹ and, behind them, what they are where ỹ is sure, (2C, C); made when T has moved."""
-        state = self.table, self.table._version, dtype
-        if self._made is None or self._made[0] is not state[0] or self._made[1:3] != state[1:]:
-            exact = torch.eye(len(self.table), dtype=dtype, device=self.table.device)
-            both = self.table.to(dtype).T.clamp_min(1e-8), exact.clamp_min(1e-13)
-            self._made = (*state, torch.cat(both).log())
-        return self._made[3]
+        both = self.table.to(logits.dtype).T.clamp_min(1e-8)  # (C, C): T[:, ỹ] by ỹ
+        if sure is not None:  # what they are where ỹ is sure stands behind them
+            exact = torch.eye(len(both), dtype=both.dtype, device=both.device).clamp_min(1e-13)
+            both, given = torch.cat([both, exact]), given + len(both) * sure
+        return logits.log_softmax(1) + both[given].log()
 
     def _check(self, logits: Tensor, given: Tensor) -> None:
         """Refuse what is no answer over these classes; labels are looked at in the first batch."""
