@@ -71,11 +71,15 @@ class Sequences(nn.Module):
 
 IMAGES, ROWS = (4, 2, 6, 6), (4, 6)
 STUDENTS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], tuple[str, ...]]] = {
-    "small CNN": (lambda: CNN(1, 3), (4, 1, 28, 28), ("conv1", "bn1", "conv2", "bn2")),
+    "small CNN": (
+        lambda: CNN(1, 3),
+        (4, 1, 28, 28),
+        ("conv1", "bn1", "relu1", "pool", "conv2", "bn2", "relu2"),
+    ),
     "ResNet": (
         lambda: ResNet(3, 3, depth=8),
         (4, 3, 32, 32),
-        ("conv1", "bn1", "layer1", "layer2.0.conv1"),
+        ("conv1", "bn1", "relu1", "layer1", "layer2.0.conv1"),
     ),
     # two.conv1 would be of the trunk, but a ReLU behind the trunk writes into what it gave
     "in place": (Inplace, IMAGES, ("stem", "norm", "relu", "one")),
