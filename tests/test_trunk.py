@@ -79,10 +79,21 @@ STUDENTS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], tuple[str, .
     "ResNet": (
         lambda: ResNet(3, 3, depth=8),
         (4, 3, 32, 32),
-        ("conv1", "bn1", "relu1", "layer1", "layer2.0.conv1"),
+        ("conv1", "bn1", "relu1", "layer1"),  # and not layer2.0.conv1, a part of a block
     ),
-    # two.conv1 would be of the trunk, but a ReLU behind the trunk writes into what it gave
     "in place": (Inplace, IMAGES, ("stem", "norm", "relu", "one")),
+    # a ReLU of the trunk writes into what a layer of it gave
+    "rows, in place": (
+        lambda: nn.Sequential(
+            nn.Linear(6, 9),
+            nn.Linear(9, 9),
+            nn.ReLU(inplace=True),
+            nn.Linear(9, 3),
+            nn.Linear(3, 3),
+        ),
+        ROWS,
+        ("0", "1", "2"),
+    ),
     "layer by layer": (
         lambda: nn.Sequential(nn.Linear(6, 30), nn.Tanh(), nn.Linear(30, 20), nn.Linear(20, 3)),
         ROWS,
@@ -166,8 +177,8 @@ def test_the_trunk_does_no_work_again() -> None:
         if isinstance(m, nn.Conv2d):
             m.forward = lambda x, name=name, done=m.forward: (ran.append(name), done(x))[1]
     twice(student, x, others(student), modules)
-    assert ran[-3:] == ["layer2.0.conv2", "layer3.0.conv1", "layer3.0.conv2"]
-    assert len(ran) == 7 + 3
+    assert ran[-4:] == ["layer2.0.conv1", "layer2.0.conv2", "layer3.0.conv1", "layer3.0.conv2"]
+    assert len(ran) == 7 + 4
     assert all("forward" in m.__dict__ for m in student.modules() if isinstance(m, nn.Conv2d))
 
 

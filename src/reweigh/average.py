@@ -12,6 +12,7 @@ statistics are those of other parameters than its own. It costs about half a for
 gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -29,6 +30,8 @@ from reweigh.seen import Glance, States
 from reweigh.student import Student
 from reweigh.trunk import Trunk
 from reweigh.typing import Batch, Params
+
+log = logging.getLogger("reweigh")
 
 START = 10
 """The first averages are short: after t steps d is at most (1 + t) / (START + t). Our choice."""
@@ -84,7 +87,15 @@ class Average:
             with self._still({}):
                 self._shared = trunk_of(self.student, batch, ask, stops)
             self._modules = modules
+            self._tell()
         return Trunk(self._shared) if self._shared else None
+
+    def _tell(self) -> None:
+        names = {m: name for name, m in self.student.module.named_modules()}
+        where = (
+            f"begins behind {names[self._shared[-1]]}" if self._shared else "does all layers itself"
+        )
+        log.info("the student's average %s", where)
 
     @torch.no_grad()
     def follow(self, steps: int) -> None:

@@ -1,14 +1,14 @@
 """Which layers of a student are its trunk, and whether a second pass can begin where they end.
 
 They are those that write the first three quarters of all numbers which layers with parameters write on
-the way to the answer. A student need not allow it: it may write into what a layer gave, leave something
-behind on its modules that the loop reads, draw random numbers, or keep a stack of its own. So it is
-tried, once: a pass that begins where the trunk of another one ends must answer as a whole pass does, and
-touch nothing. Students that do not pass have no trunk.
+the way to the answer; a block is among them as a whole, or not at all. A student need not allow it: it
+may write into what a layer gave, leave something behind on its modules that the loop reads, draw random
+numbers, or keep a stack of its own. So it is tried, once: a pass that begins where the trunk of another
+one ends must answer as a whole pass does, and touch nothing. Students that do not pass have no trunk.
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import takewhile
@@ -28,6 +28,8 @@ from reweigh.typing import Batch
 
 SHARE = 0.75
 """How many of those numbers are the trunk's at most. Our choice."""
+ROWS = nn.Sequential, nn.ModuleList, nn.ModuleDict
+"""Modules that are no blocks: what they hold is called one after the other, or by somebody else."""
 STUMBLES = (
     ArithmeticError,
     AssertionError,
@@ -174,9 +176,16 @@ def found(
     with calls.noted(module):
         run()
     taken = [call for call in calls.early(stops) if call.module not in entered]
-    while (
-        taken and taken[-1].output._version != taken[-1].version
-    ):  # what comes next writes into it
+    inside = _inside(call.module for call in taken)
+    early = {call.module for call in taken} | inside
+    cut = (m for m in module.modules() if m not in early and m is not module)
+    apart = inside | _inside(m for m in cut if not isinstance(m, ROWS))
+    taken = [call for call in taken if call.module not in apart]
+    while taken and taken[-1].output._version != taken[-1].version:  # written into behind the trunk
         taken.pop()
-    inside = {m for call in taken for m in call.module.modules() if m is not call.module}
-    return [call.module for call in taken if call.module not in inside]
+    return [call.module for call in taken]
+
+
+def _inside(modules: Iterable[nn.Module]) -> set[nn.Module]:
+    """All submodules of these."""
+    return {inner for m in modules for inner in m.modules() if inner is not m}
