@@ -6,8 +6,8 @@ concludes from its answers is better (Tarvainen and Valpola 2017 take such an av
 targets). It must not be long: from what it has not learned yet it holds the student back.
 
 It answers from where the student's trunk ends (see `trunk`): the first layers, which cost the most and
-whose average is worth nothing that we could measure, are the student's own. The others answer in the
-student's mode, but without dropout layers, and normalise by the batch where the student does: running
+whose average is worth little (docs/tried.md), are the student's own. The others answer in the student's
+own mode, but without dropout layers, and normalise by the batch where the student does: running
 statistics are those of other parameters than its own. It costs about half a forward pass without
 gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
 """
@@ -49,8 +49,8 @@ class Average:
         self.student, self.decay, self._answers = student, decay, answers
         self.held: Params = {}
         """θ̄ by name, in float32 at least: a sum in bfloat16 would stop moving."""
-        self._modules: list[tuple[nn.Module, bool]] = []
-        self._shared: list[nn.Module] = []
+        self._trunks: dict[tuple[tuple[nn.Module, bool], ...], list[nn.Module]] = {}
+        """Of the student's modules and modes: the modules of its trunk."""
 
     def glance(self, batch: Batch) -> Glance:
         """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each.
@@ -77,25 +77,25 @@ class Average:
             yield
 
     def _trunk(self, batch: Batch) -> Trunk | None:
-        """Found on the first batch, and again when modules were added or changed their mode."""
-        modules = [(m, m.training) for m in self.student.module.modules()]
-        if modules != self._modules:
+        """Found on the first batch, and when modules were added or change their mode."""
+        modules = tuple((m, m.training) for m in self.student.module.modules())
+        if modules not in self._trunks:
             if torch.is_inference_mode_enabled():  # where nobody counts who wrote into a tensor
                 return None
-            stops = {m for m, training in modules if training and isinstance(m, _DropoutNd)}
-            ask = partial(self.student.states, batch, self._answers)
-            with self._still({}):
-                self._shared = trunk_of(self.student, batch, ask, stops)
-            self._modules = modules
-            self._tell()
-        return Trunk(self._shared) if self._shared else None
+            self._trunks[modules] = self._find(batch)
+        shared = self._trunks[modules]
+        return Trunk(shared) if shared else None
 
-    def _tell(self) -> None:
-        names = {m: name for name, m in self.student.module.named_modules()}
-        where = (
-            f"begins behind {names[self._shared[-1]]}" if self._shared else "does all layers itself"
-        )
+    def _find(self, batch: Batch) -> list[nn.Module]:
+        module = self.student.module
+        stops = {m for m in module.modules() if m.training and isinstance(m, _DropoutNd)}
+        with self._still({}):
+            ask = partial(self.student.states, batch, self._answers)
+            shared = trunk_of(self.student, batch, ask, stops)
+        names = {m: name for name, m in module.named_modules()}
+        where = f"begins behind {names[shared[-1]]}" if shared else "does all layers itself"
         log.info("the student's average %s", where)
+        return shared
 
     @torch.no_grad()
     def follow(self, steps: int) -> None:
