@@ -8,7 +8,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 import reweigh
 from reweigh.average import Average
 from reweigh.errors import CheckpointError, DivergedError, UnsupportedError, UsageError
-from reweigh.seen import Glance, Known, Tap
+from reweigh.seen import Known, Tap
 from reweigh.student import Student
 
 
@@ -38,7 +38,7 @@ def test_it_follows_as_torch_s_own_average_does() -> None:
     theirs = AveragedModel(net, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True)
     ours = Average(Student(net, plain, [Tap("", "output")]), decay, by_loss)
     optimizer = torch.optim.SGD(net.parameters(), 0.5)
-    ours.glance(batches(1)[0])()
+    ours.look(batches(1)[0])
     theirs.update_parameters(net)  # its first one is the model itself
     for step, batch in enumerate(batches(5), start=1):
         plain(net, batch).mean().backward()
@@ -49,7 +49,7 @@ def test_it_follows_as_torch_s_own_average_does() -> None:
     theirs.module[2].eval()  # no dropout, and the batch's own statistics
     with torch.no_grad():
         expected = theirs(x[0])
-    torch.testing.assert_close(ours.glance(x)()[":output"], expected)
+    torch.testing.assert_close(ours.look(x)[":output"], expected)
     net[2].eval()
     assert not torch.allclose(expected, net(x[0]))
     assert not torch.allclose(expected, theirs.eval()(x[0]))
@@ -58,7 +58,7 @@ def test_it_follows_as_torch_s_own_average_does() -> None:
 def test_the_first_averages_are_short() -> None:
     net = nn.Linear(1, 2)
     ours = Average(Student(net, plain, [Tap("", "output")]), 0.99, by_loss)
-    ours.glance((torch.zeros(2, 1), torch.tensor([0, 1])))()
+    ours.look((torch.zeros(2, 1), torch.tensor([0, 1])))
     start = net.weight.detach().clone()
     with torch.no_grad():
         net.weight += 1
@@ -71,8 +71,8 @@ def test_looking_leaves_no_trace() -> None:
     before, modes = {k: v.clone() for k, v in net.state_dict().items()}, net[2].eval().training
     drawn = torch.get_rng_state()
     ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
-    first = ours.glance(batches(1)[0])()[":output"]
-    assert torch.equal(ours.glance(batches(1)[0])()[":output"], first)  # no dropout
+    first = ours.look(batches(1)[0])[":output"]
+    assert torch.equal(ours.look(batches(1)[0])[":output"], first)  # no dropout
     assert not first.requires_grad
     assert net.training
     assert net[2].training == modes
@@ -84,7 +84,7 @@ def test_what_is_frozen_is_not_copied_and_what_is_unfrozen_is_taken_up() -> None
     net = network()
     net[0].requires_grad_(False)
     ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
-    ours.glance(batches(1)[0])()
+    ours.look(batches(1)[0])
     assert not any(name.startswith("0.") for name in ours.held)
     net[0].requires_grad_(True)
     ours.follow(1)
@@ -130,10 +130,10 @@ def test_the_loss_is_taken_towards_what_the_average_answered() -> None:
         for p in net.parameters():
             p.mul_(-3)
     assert loop.lessons.average is not None
-    calm = loop.lessons.average.glance((x, y))()[":output"]
+    calm = loop.lessons.average.look((x, y))[":output"]
     assert isinstance(loop.teacher, reweigh.PosteriorTeacher)
     q = loop.teacher.matrix.posterior(calm, y)
-    value = loop.student.losses((x, y), Known(average=Glance.taken({":output": calm}))).sum()
+    value = loop.student.losses((x, y), Known(average={":output": calm})).sum()
     (found,) = torch.autograd.grad(value, net[4].bias)
     expected = (net(x).softmax(1) - q).sum(0)
     torch.testing.assert_close(found, expected)
@@ -167,7 +167,7 @@ class Merging(nn.Linear):
 def test_the_student_s_modes_are_not_touched() -> None:
     net = nn.Sequential(Merging(4, 3))
     ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
-    ours.glance(batches(1)[0])()
+    ours.look(batches(1)[0])
     assert not net[0].asked
 
 
@@ -182,7 +182,7 @@ def test_a_student_that_draws_by_itself_draws_the_same_afterwards() -> None:
 
     ours = Average(Student(Drawing(), plain, [Tap("", "output")]), 0.9, by_loss)
     drawn = torch.get_rng_state()
-    ours.glance(batches(1)[0])()
+    ours.look(batches(1)[0])
     assert torch.equal(drawn, torch.get_rng_state())
 
 
@@ -204,13 +204,13 @@ def test_a_step_that_breaks_the_student_does_not_break_the_average_for_good() ->
 def test_what_changes_its_shape_or_type_is_taken_up_anew() -> None:
     net = network()
     ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
-    ours.glance(batches(1)[0])()
+    ours.look(batches(1)[0])
     net[4] = nn.Linear(8, 5)
     ours.follow(1)
-    assert ours.glance(batches(1)[0])()[":output"].shape == (12, 5)
+    assert ours.look(batches(1)[0])[":output"].shape == (12, 5)
     net.double()
     x, y = batches(1)[0]
-    assert ours.glance((x.double(), y))()[":output"].dtype == torch.float64
+    assert ours.look((x.double(), y))[":output"].dtype == torch.float64
 
 
 def test_a_bfloat16_student_has_an_average_that_moves() -> None:
@@ -218,7 +218,7 @@ def test_a_bfloat16_student_has_an_average_that_moves() -> None:
     ours = Average(Student(net, plain, [Tap("", "output")]), 0.9, by_loss)
     with torch.no_grad():
         net.weight.fill_(1.0)
-        ours.glance((torch.zeros(2, 1).bfloat16(), torch.tensor([0, 1])))()
+        ours.look((torch.zeros(2, 1).bfloat16(), torch.tensor([0, 1])))
         net.weight.fill_(1.03125)
     for step in range(200, 300):
         ours.follow(step)
@@ -227,7 +227,7 @@ def test_a_bfloat16_student_has_an_average_that_moves() -> None:
 
 def test_going_back_twice_to_one_state_is_the_same_twice() -> None:
     ours = Average(Student(network(), plain, [Tap("", "output")]), 0.9, by_loss)
-    ours.glance(batches(1)[0])()
+    ours.look(batches(1)[0])
     state = ours.state_dict()
     kept = {name: t.clone() for name, t in state.items()}
     ours.load_state_dict(state, torch.device("cpu"))
@@ -281,19 +281,15 @@ def test_an_average_whose_teacher_knows_how_to_ask_computes_no_loss() -> None:
         return plain(student, batch)
 
     net, one = network(), batches(1)[0]
-    watched = Student(net, counted, [Tap("", "output")])
-    by, ours = Average(watched, 0.9, by_loss), Average(watched, 0.9, lambda s, b: s(b[0]))
-    first = [average.glance(one)() for average in (by, ours)]  # look for a trunk, by the loss
-    asked.clear()
-    by.glance(one)()
+    by = Average(Student(net, counted, [Tap("", "output")]), 0.9, by_loss).look(one)
     assert asked == [12]
-    ours.glance(one)()
+    ours = Average(Student(net, counted, [Tap("", "output")]), 0.9, lambda s, b: s(b[0])).look(one)
     assert asked == [12]
-    assert first[0][":output"].equal(first[1][":output"])
+    assert ours[":output"].equal(by[":output"])
 
 
 def test_a_layer_that_the_answers_do_not_go_through_is_named() -> None:
     net = network()
     aside = Average(Student(net, plain, [Tap("4")]), 0.9, lambda s, b: s[0](b[0]))
     with pytest.raises(UsageError, match="layer '4' exists but did not run"):
-        aside.glance(batches(1)[0])()
+        aside.look(batches(1)[0])

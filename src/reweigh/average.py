@@ -5,17 +5,13 @@ over the last $1/(1-d)$ steps is calmer and nearer to where training goes, so th
 concludes from its answers is better (Tarvainen and Valpola 2017 take such an average's answers as
 targets). It must not be long: from what it has not learned yet it holds the student back.
 
-It answers from where the student's trunk ends (see `trunk`): the first layers, which cost the most and
-whose average is worth little (docs/tried.md), are the student's own. The others answer in the student's
-own mode, but without dropout layers, and normalise by the batch where the student does: running
-statistics are those of other parameters than its own. It costs about half a forward pass without
-gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
+It answers in the student's own mode, but without dropout layers, and normalises by the batch where the
+student does: running statistics are those of other parameters than its own. It costs a forward pass
+without gradient and one copy of what is trained, and leaves no trace. Beyond the paper.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -24,14 +20,10 @@ from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parameter import is_lazy
 
 from reweigh.batch import moved_to
-from reweigh.finding_trunk import trunk_of
 from reweigh.moment import rng_unmoved
-from reweigh.seen import Glance, States
+from reweigh.seen import States
 from reweigh.student import Student
-from reweigh.trunk import Trunk
 from reweigh.typing import Batch, Params
-
-log = logging.getLogger("reweigh")
 
 START = 10
 """The first averages are short: after t steps d is at most (1 + t) / (START + t). Our choice."""
@@ -49,53 +41,14 @@ class Average:
         self.student, self.decay, self._answers = student, decay, answers
         self.held: Params = {}
         """θ̄ by name, in float32 at least: a sum in bfloat16 would stop moving."""
-        self._trunks: dict[tuple[tuple[nn.Module, bool], ...], list[nn.Module]] = {}
-        """Of the student's modules and modes: the modules of its trunk."""
-
-    def glance(self, batch: Batch) -> Glance:
-        """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each.
-
-        It is looked for beside the student's own pass, or now where that has no trunk to go on from.
-        """
-        trunk = self._trunk(batch)
-        return (
-            Glance(partial(self._look, batch), trunk) if trunk else Glance.taken(self._look(batch))
-        )
 
     @torch.no_grad()
-    def _look(self, batch: Batch) -> States:
-        now = self._take_up()
+    def look(self, batch: Batch) -> States:
+        """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each."""
+        now, module = self._take_up(), self.student.module
         theta = {name: held.to(now[name].dtype) for name, held in self.held.items()}
-        with self._still(theta):
-            return self.student.states(batch, self._answers)
-
-    @contextmanager
-    def _still(self, theta: Params) -> Iterator[None]:
-        """Inside, the student stands at `theta`, calm, and what it does leaves no trace."""
-        module = self.student.module
         with rng_unmoved(module), _calm(module) as written, self.student.at(theta, written):
-            yield
-
-    def _trunk(self, batch: Batch) -> Trunk | None:
-        """Found on the first batch, and when modules were added or change their mode."""
-        modules = tuple((m, m.training) for m in self.student.module.modules())
-        if modules not in self._trunks:
-            if torch.is_inference_mode_enabled():  # where nobody counts who wrote into a tensor
-                return None
-            self._trunks[modules] = self._find(batch)
-        shared = self._trunks[modules]
-        return Trunk(shared) if shared else None
-
-    def _find(self, batch: Batch) -> list[nn.Module]:
-        module = self.student.module
-        stops = {m for m in module.modules() if m.training and isinstance(m, _DropoutNd)}
-        with self._still({}):
-            ask = partial(self.student.states, batch, self._answers)
-            shared = trunk_of(self.student, batch, ask, stops)
-        names = {m: name for name, m in module.named_modules()}
-        where = f"begins behind {names[shared[-1]]}" if shared else "does all layers itself"
-        log.info("the student's average %s", where)
-        return shared
+            return self.student.states(batch, self._answers)
 
     @torch.no_grad()
     def follow(self, steps: int) -> None:

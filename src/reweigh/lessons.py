@@ -120,7 +120,7 @@ class Lessons:
 
     def known(self, batch: Batch, ids: Tensor | None) -> Known:
         """Where training stands, and what the student's average makes of a batch, if there is one."""
-        average = None if self.average is None else self.average.glance(batch)
+        average = None if self.average is None else self.average.look(batch)
         return Known(self.clock.progress(), ids, average)
 
     def follow(self) -> None:

@@ -1,14 +1,12 @@
 """What a teacher sees of a batch: losses, labels, the student's internal states, the progress."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from reweigh.errors import UsageError
-from reweigh.trunk import Trunk
 from reweigh.typing import Losses
 
 
@@ -81,40 +79,13 @@ class States(dict[str, Tensor]):
         )
 
 
-class Glance:
-    """What the average student shows of a batch: looked for when first asked, and known from then on.
-
-    Asked after the student has answered, the average goes on from where the student's trunk ended.
-    """
-
-    def __init__(self, look: Callable[[], States], trunk: Trunk | None = None) -> None:
-        self._look, self._trunk = look, trunk or Trunk()
-        self._shown: States | None = None
-
-    @classmethod
-    def taken(cls, shown: dict[str, Tensor]) -> "Glance":
-        """One that was taken before."""
-        return cls(lambda: States(shown))
-
-    def __call__(self) -> States:
-        """What stands at the student's taps, by their keys, (n, d) each."""
-        if self._shown is None:
-            with self._trunk.again():
-                self._shown = self._look()
-        return self._shown
-
-    def beside(self) -> AbstractContextManager[None]:
-        """Around the student's own pass, inside which it may be asked."""
-        return nullcontext() if self._shown is not None else self._trunk.watched()
-
-
 @dataclass(frozen=True)
 class Known:
     """What is known of a batch before the student answers it."""
 
     progress: Progress = field(default_factory=Progress)
     ids: Tensor | None = None  # (n,) sample ids, where the caller gave them
-    average: Glance | None = None  # what the average student shows of it
+    average: dict[str, Tensor] | None = None  # what the average student showed of it
 
 
 @dataclass(frozen=True)
@@ -137,8 +108,7 @@ class Seen:
     @property
     def known(self) -> Known:
         """What a pass over the same batch has to know to come to the same."""
-        average = None if self.average is None else Glance.taken(self.average)
-        return Known(self.progress, self.ids, average)
+        return Known(self.progress, self.ids, self.average)
 
     def detached(self) -> "Seen":
         """The same sight with ∂/∂θ cut: the paper's ∂w/∂θ = 0."""

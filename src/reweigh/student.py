@@ -1,7 +1,7 @@
 """An unmodified `nn.Module` as the student: called at any θ, watched at named layers."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 
@@ -65,9 +65,6 @@ def find_layer(module: nn.Module, name: str) -> nn.Module:
     raise UsageError(f"the student has no layer named {name!r}; {hint}")
 
 
-Hook = Callable[[nn.Module, tuple[object, ...], object], None]
-
-
 class Student:
     """φ_d ∘ φ_f with its loss: what a batch looks like from inside, at the present θ or another."""
 
@@ -84,20 +81,13 @@ class Student:
         self.module = module
         self.per_sample_loss, self.labels = per_sample_loss, labels
         self.loss_is_teachers = loss_is_teachers
-        """Whether the training loss is a teacher's own, and so takes the average student's glance."""
-        self._reading: dict[str, Tensor] | None = None
+        """Whether the training loss is a teacher's own, and so takes the average student's states."""
         self.taps = {tap: find_layer(module, tap.layer) for tap in taps}
         if len({tap.key for tap in self.taps}) < len(self.taps):
             raise UsageError(
                 "two features reduce the same layer by functions of one name (two lambdas?), and "
                 "could not be told apart: give the functions names of their own"
             )
-
-    @property
-    def around_taps(self) -> set[nn.Module]:
-        """Modules with a tap inside."""
-        tapped = set(self.taps.values())
-        return {m for m in self.module.modules() if tapped & set(m.modules()) - {m}}
 
     def look(
         self,
@@ -109,13 +99,10 @@ class Student:
 
         `loss` measures it by something else than the training loss.
         """
-        glance = known.average
-        with glance.beside() if glance is not None else nullcontext():
-            losses, states = self._watched(partial(self.losses, batch, known, loss))
-            average = glance() if glance is not None else None
+        losses, states = self._watched(partial(self.losses, batch, known, loss))
         labels = as_numbers(self.labels(batch))
         ids, trusted = _placed(known.ids, losses), find_trusted(batch)
-        return Seen(losses, labels, states, known.progress, ids, trusted, average)
+        return Seen(losses, labels, states, known.progress, ids, trusted, known.average)
 
     def states(self, batch: Batch, answers: Callable[[nn.Module, Batch], Tensor | None]) -> States:
         """What stands at the taps when the student `answers`; when it is asked for its loss, if None."""
@@ -145,7 +132,7 @@ class Student:
         known: Known,
         loss: PerSampleLoss | None = None,
     ) -> Tensor:
-        """Only the losses, (n,). A teacher's training loss may ask what the average student shows."""
+        """Only the losses, (n,). A teacher's training loss is told what the average student showed."""
         told = self.loss_is_teachers and loss is None and known.average is not None
         more = (known.average,) if told else ()
         return check_losses((loss or self.per_sample_loss)(self.module, batch, *more), batch)
@@ -207,45 +194,36 @@ class Student:
 
     @contextmanager
     def _tapped(self, states: dict[str, Tensor]) -> Iterator[None]:
-        """Hooks for the length of one pass: the student carries none before or after.
-
-        A pass inside another one, its average's, is not read by the outer one.
-        """
-        handles, outer = [], self._reading
-        self._reading = states
+        """Hooks for the length of one pass: the student carries none before or after."""
+        handles = []
         try:
             for tap, layer in self.taps.items():
-                handles.append(layer.register_forward_hook(self._reader(tap, states)))
+                handles.append(layer.register_forward_hook(_reader(tap, states)))
             yield
         finally:
-            self._reading = outer
             for handle in handles:
                 handle.remove()
 
-    def _reader(self, tap: Tap, states: dict[str, Tensor]) -> Hook:
-        def read(layer: nn.Module, args: tuple[object, ...], output: object) -> None:
-            if self._reading is states:
-                _read(tap, states, layer, args, output)
 
-        return read
+def _reader(
+    tap: Tap, states: dict[str, Tensor]
+) -> Callable[[nn.Module, tuple[object, ...], object], None]:
+    def read(layer: nn.Module, args: tuple[object, ...], output: object) -> None:
+        value = (args[0] if args else None) if tap.side == "input" else answered(output)
+        if not isinstance(value, Tensor) or value.ndim == 0:
+            met = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+            raise UsageError(
+                f"the {tap.side} of {tap.place} is {met}, but a tensor whose first "
+                f"dimension is the batch is needed: name another layer, as in layer='classifier'"
+            )
+        if tap.key in states:
+            raise UsageError(
+                f"{tap.place} runs more than once in a forward pass, so which of its states is meant is "
+                "not clear: name a layer that runs once, or take LossMarginTeacher(), which needs none"
+            )
+        states[tap.key] = (tap.reduce or _pooling(layer))(value)
 
-
-def _read(
-    tap: Tap, states: dict[str, Tensor], layer: nn.Module, args: tuple[object, ...], output: object
-) -> None:
-    value = (args[0] if args else None) if tap.side == "input" else answered(output)
-    if not isinstance(value, Tensor) or value.ndim == 0:
-        met = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise UsageError(
-            f"the {tap.side} of {tap.place} is {met}, but a tensor whose first "
-            f"dimension is the batch is needed: name another layer, as in layer='classifier'"
-        )
-    if tap.key in states:
-        raise UsageError(
-            f"{tap.place} runs more than once in a forward pass, so which of its states is meant is "
-            "not clear: name a layer that runs once, or take LossMarginTeacher(), which needs none"
-        )
-    states[tap.key] = (tap.reduce or _pooling(layer))(value)
+    return read
 
 
 def _check_state(tap: Tap, state: Tensor | None, n: int) -> None:

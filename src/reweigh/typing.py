@@ -25,4 +25,4 @@ PerSampleLoss = Callable[[nn.Module, Batch], Losses]
 
 TrainingLoss = Callable[..., Losses]
 """What the student learns from: such a function, or that of a teacher who looks through the student's
-average, whose third argument gives what stands at the taps there, when called."""
+average, whose third argument is what stands at the taps there."""

@@ -104,8 +104,6 @@ class Unrolled:
     training_loss: Callable[..., Tensor] = lambda z, y: F.cross_entropy(z, y, reduction="none")
     """Of logits and labels, and of the average student's logits where there is one; trusted samples
     have cross-entropy."""
-    trunk: tuple[str, ...] = ()
-    """First layers of the student, which its average does not do again."""
     theta: Tensors = field(default_factory=dict)
     visited: list[Tensors] = field(default_factory=list)
 
@@ -184,12 +182,11 @@ class Unrolled:
             self.mean[n] = kept if now.is_floating_point() else now.clone()
 
     def _calm(self, x: Tensor) -> list[Tensor]:
-        """The average student's logits, from the trunk on: the batch's statistics, but no dropout."""
+        """The average student's logits: the batch's statistics, but no dropout."""
         if not self.teacher.average:
             return []
         drops = [m for m in self.student.modules() if isinstance(m, nn.Dropout) and m.training]
-        now = self.theta | self.buffers
-        held = {n: (now if n.startswith(self.trunk) else self.mean)[n].clone() for n in self.mean}
+        held = {n: t.clone() for n, t in self.mean.items()}
         for drop in drops:
             drop.eval()
         with torch.no_grad():

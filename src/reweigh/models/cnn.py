@@ -4,13 +4,12 @@ Memory traffic on large maps, not arithmetic, is what costs on a CPU: the first 
 halves the map, and the two others work on 7×7. Averaging to a 4×4 grid keeps *where* something
 is, which plain averaging loses, and lets the input have any size (8×8 digits too). Weights in
 channels_last layout make convolutions answer in it, whose pooling is much quicker: a step takes three
-quarters of the time. Activations and pooling of the first two layers are modules, so that a pass that
-begins where another one's trunk ends need not do them again. The architecture is ours, not the paper's.
+quarters of the time. The architecture is ours, not the paper's.
 """
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import adaptive_avg_pool2d, relu
+from torch.nn.functional import adaptive_avg_pool2d, max_pool2d, relu
 
 from reweigh.errors import UsageError
 
@@ -30,10 +29,8 @@ class CNN(nn.Module):
         wide = 2 * width
         self.conv1 = nn.Conv2d(in_channels, width, 5, stride=2, padding=2, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
-        self.relu1, self.pool = nn.ReLU(), nn.MaxPool2d(2)
         self.conv2 = nn.Conv2d(width, wide, 3, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(wide)
-        self.relu2 = nn.ReLU()
         self.conv3 = nn.Conv2d(wide, wide, 3, padding=1, bias=False)
         self.bn3 = nn.BatchNorm2d(wide)
         self.hidden = nn.Linear(wide * GRID * GRID, 64)
@@ -42,9 +39,9 @@ class CNN(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits of a batch of images."""
-        x = self.relu1(self.bn1(self.conv1(images)))  # (n, width, H/2, W/2)
-        x = self.pool(x)  # (n, width, H/4, W/4)
-        x = self.relu2(self.bn2(self.conv2(x)))  # (n, 2·width, H/4, W/4)
+        x = relu(self.bn1(self.conv1(images)))  # (n, width, H/2, W/2)
+        x = max_pool2d(x, 2)  # (n, width, H/4, W/4)
+        x = relu(self.bn2(self.conv2(x)))  # (n, 2·width, H/4, W/4)
         x = relu(self.bn3(self.conv3(x)))
         x = adaptive_avg_pool2d(x, GRID).flatten(start_dim=1)  # (n, 2·width·16)
         return self.fc(relu(self.hidden(x)))

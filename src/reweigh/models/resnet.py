@@ -5,8 +5,7 @@ is 6n + 2. Shortcuts are *option A*: where the shape changes, the input is subsa
 with zero channels, so that a shortcut never has parameters. Averaging the last maps gives the
 64 features that `fc`, the last layer, sees: the paper's I_0.
 
-No ReLU works in place: a feature that was tapped on its way must not change afterwards. The first one
-is a module, so that a pass that begins where another one's trunk ends need not do it again.
+No ReLU works in place: a feature that was tapped on its way must not change afterwards.
 """
 
 from torch import Tensor, nn
@@ -23,7 +22,6 @@ class ResNet(nn.Module):
         blocks = blocks_per_stage(depth)
         self.conv1 = nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(16)
-        self.relu1 = nn.ReLU()
         self.layer1 = _stage(16, 16, blocks, stride=1)
         self.layer2 = _stage(16, 32, blocks, stride=2)
         self.layer3 = _stage(32, 64, blocks, stride=2)
@@ -32,7 +30,7 @@ class ResNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits of a batch of images."""
-        x = self.relu1(self.bn1(self.conv1(images)))  # (n, 16, H, W)
+        x = relu(self.bn1(self.conv1(images)))  # (n, 16, H, W)
         x = self.layer3(self.layer2(self.layer1(x)))  # (n, 64, H/4, W/4)
         return self.fc(x.mean(dim=(2, 3)))
 

@@ -42,8 +42,7 @@ class Teacher(nn.Module):
     def loss(self, own: PerSampleLoss, labels: FindLabels) -> TrainingLoss:
         """What the student learns from, given the loop's own loss and where a batch's labels are;
         trusted samples keep the own one. One of the teacher's own is called as f(student, batch), and
-        where there is an `average` with a third argument, which gives `Seen.average` when called: call
-        it after the student, then the average need not do its first layers again."""
+        with `Seen.average` for a third argument where there is an `average`."""
         return own
 
     def answers(self, student: nn.Module, batch: Batch) -> Tensor | None:

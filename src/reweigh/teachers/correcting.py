@@ -56,11 +56,9 @@ class CorrectingTeacher(Teacher):
         if labels is not None:
             self.matrix.begin(check_classes(labels, len(self.matrix.table)))
 
-    def corrected(
-        self, student: nn.Module, batch: Batch, by: Callable[[], Tensor] | None = None
-    ) -> Losses:
-        """−log Σ_y T_yỹ p_y, (n,), or its bound `by` other logits, asked for when the student has
-        answered; −log p_ỹ for trusted samples of the stream."""
+    def corrected(self, student: nn.Module, batch: Batch, by: Tensor | None = None) -> Losses:
+        """−log Σ_y T_yỹ p_y, (n,), or its bound `by` other logits; −log p_ỹ for trusted samples of
+        the stream."""
         y = self._labels(batch)
         if y is None:
             raise UsageError(
@@ -69,8 +67,7 @@ class CorrectingTeacher(Teacher):
                 "where f(batch) returns them"
             )
         sure = self.sure(find_trusted(batch), len(y))
-        logits = self.answers(student, batch)
-        return self.matrix.losses(logits, as_numbers(y), sure, None if by is None else by())
+        return self.matrix.losses(self.answers(student, batch), as_numbers(y), sure, by)
 
     def sure(self, told: Tensor | None, n: int) -> Tensor | None:
         """Which of n labels are sure, by what the batch told, (n,) bool; None where all are in doubt."""

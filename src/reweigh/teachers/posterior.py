@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from reweigh.batch import outputs
 from reweigh.distributed.group import any_of
 from reweigh.errors import UsageError
-from reweigh.seen import Glance, Seen, Tap
+from reweigh.seen import Seen, States, Tap
 from reweigh.teachers.correcting import CorrectingTeacher
 from reweigh.teachers.features import labels_of
 from reweigh.teachers.noise_matrix import ENOUGH
@@ -66,9 +66,7 @@ class PosteriorTeacher(CorrectingTeacher):
         self._compared = False
         self._trusted_seen = 0
 
-    def corrected(
-        self, student: nn.Module, batch: Batch, by: Callable[[], Tensor] | None = None
-    ) -> Losses:
+    def corrected(self, student: nn.Module, batch: Batch, by: Tensor | None = None) -> Losses:
         """√(a/b) times the corrected loss, (n,), for steps as long as under right labels."""
         return self.length.value * super().corrected(student, batch, by)
 
@@ -76,8 +74,8 @@ class PosteriorTeacher(CorrectingTeacher):
         """The corrected loss, or its bound by what the average student answered."""
         corrected, key = super().loss(own, labels), self._tap.key
 
-        def towards(student: nn.Module, batch: Batch, average: Glance | None = None) -> Losses:
-            return corrected(student, batch, None if average is None else lambda: average()[key])
+        def towards(student: nn.Module, batch: Batch, average: States | None = None) -> Losses:
+            return corrected(student, batch, None if average is None else average[key])
 
         return towards
 
