@@ -82,11 +82,11 @@ class NoiseMatrix(nn.Module):
         """log(T_yỹ p_y), (n, C), in the matrix's precision at least, as cross-entropy does it."""
         self._check(logits, given)
         logits = logits.to(torch.promote_types(logits.dtype, self.table.dtype))
-        both = self.table.to(logits.dtype).T.clamp_min(1e-8)  # (C, C): T[:, ỹ] by ỹ
-        if sure is not None:  # what they are where ỹ is sure stands behind them
-            exact = torch.eye(len(both), dtype=both.dtype, device=both.device).clamp_min(1e-13)
-            both, given = torch.cat([both, exact]), given + len(both) * sure
-        return logits.log_softmax(1) + both[given].log()
+        taken = self.table.to(logits.dtype).clamp_min(1e-8).T[given]  # (n, C): T[:, ỹ]
+        if sure is not None:
+            exact = torch.eye(len(self.table), dtype=logits.dtype, device=logits.device)[given]
+            taken = torch.where(sure[:, None], exact.clamp_min(1e-13), taken)
+        return logits.log_softmax(1) + taken.log()
 
     def _check(self, logits: Tensor, given: Tensor) -> None:
         """Refuse what is no answer over these classes; labels are looked at in the first batch."""
@@ -102,10 +102,9 @@ class NoiseMatrix(nn.Module):
             self._checked = True
 
     @torch.no_grad()
-    def notice(self, q: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
-        """Add the posteriors (n, C) of samples that are not `sure` to the running mean, over all
-        processes."""
-        q = q.to(self.joint.dtype)
+    def notice(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
+        """Add the posteriors of samples that are not `sure` to the running mean, over all processes."""
+        q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
         if sure is not None:
             q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
         called = F.one_hot(given, len(self.joint)).to(q.dtype)  # (n, C)

@@ -87,9 +87,8 @@ class PosteriorTeacher(CorrectingTeacher):
         """Learn which class is taken for which, from the samples in doubt."""
         if not self._compared:
             self._compare(seen)
-        logits, given, sure = self._logits(seen), labels_of(seen), self._sure(seen)
-        q = self.matrix.posterior(logits, given, sure)
-        self.matrix.notice(q, given, sure)
+        logits, sure = self._logits(seen), self._sure(seen)
+        self.matrix.notice(logits, labels_of(seen), sure)
         self.length.notice(logits.softmax(1), self.matrix.table, sure)
 
     def notice_trusted(self, seen: Seen) -> None:
