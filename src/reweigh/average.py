@@ -57,8 +57,8 @@ class Average:
             return
         now = self._take_up()
         rate = 1 - min(self.decay, (1 + steps) / (START + steps))
-        new = [t.to(self.held[name].dtype) for name, t in now.items()]
-        held = [self.held[name] for name in now]
+        held = list(self.held.values())  # in the order of `now`
+        new = [t.to(h.dtype) for t, h in zip(now.values(), held, strict=True)]
         torch._foreach_lerp_(held, new, rate)  # pyright: ignore[reportPrivateImportUsage] (as torch.optim does it)
 
     def begin_again_if_broken(self) -> None:
@@ -83,8 +83,13 @@ class Average:
 
     def now(self) -> Params:
         """θ, as it is. What is frozen needs no average."""
-        named = self.student.module.named_parameters()
-        return {name: p.detach() for name, p in named if p.requires_grad and not is_lazy(p)}
+        places = self.student.anatomy.places()
+        named = ((name, home[key]) for home, key, name, is_parameter in places if is_parameter)
+        return {n: p.detach() for n, p in named if p is not None and _is_trained(p)}
+
+
+def _is_trained(p: Tensor) -> bool:
+    return p.requires_grad and not is_lazy(p)
 
 
 def _copied(t: Tensor) -> Tensor:
@@ -99,16 +104,21 @@ def _fits(held: Tensor | None, t: Tensor) -> bool:
 @contextmanager
 def _calm(module: nn.Module) -> Iterator[Params]:
     """Dropout layers are off and running statistics stand still; gives copies of all other buffers."""
-    drops = [m for m in module.modules() if isinstance(m, _DropoutNd) and m.training]
-    norms = [m for m in module.modules() if isinstance(m, _NormBase)]
-    still = {id(b) for norm in norms for b in norm.buffers()}
+    layers = list(module.modules())
+    drops = [m for m in layers if isinstance(m, _DropoutNd) and m.training]
+    norms = [m for m in layers if isinstance(m, _NormBase)]
+    still = {id(b) for norm in norms for b in norm._buffers.values()}
     norms = [m for m in norms if m.training and m.track_running_stats]
     try:
         for drop in drops:
             drop.training = False
         for norm in norms:
             norm.track_running_stats = False
-        yield {name: b.clone() for name, b in module.named_buffers() if id(b) not in still}
+        others = any(
+            id(b) not in still for m in layers for b in m._buffers.values() if b is not None
+        )
+        named = module.named_buffers() if others else ()
+        yield {name: b.clone() for name, b in named if id(b) not in still}
     finally:
         for drop in drops:
             drop.training = True

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from reweigh.anatomy import held_by
 from reweigh.typing import Params
 
 
 def _devices(module: nn.Module) -> list[torch.device]:
-    found = {t.device for t in (*module.parameters(), *module.buffers()) if t.device.type != "meta"}
-    return sorted(found | {torch.device("cpu")}, key=str)
+    found = {held.device for _, _, held in held_by(module)} | {torch.device("cpu")}
+    return sorted((device for device in found if device.type != "meta"), key=str)
 
 
 def _rng_state(device: torch.device) -> Tensor:

@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from reweigh.anatomy import Anatomy
 from reweigh.batch import answered, as_numbers, check_losses, find_labels, find_trusted
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
@@ -78,7 +79,7 @@ class Student:
         loss_is_teachers: bool = False,
     ) -> None:
         refuse_wrappers(module)
-        self.module = module
+        self.module, self.anatomy = module, Anatomy(module)
         self.per_sample_loss, self.labels = per_sample_loss, labels
         self.loss_is_teachers = loss_is_teachers
         """Whether the training loss is a teacher's own, and so takes the average student's states."""
@@ -146,10 +147,11 @@ class Student:
         The swap may outlive the forward pass: what is recomputed inside a backward (gradient
         checkpointing) must find the same θ. Tied parameters move together.
         """
+        given = theta if buffers is None else {**buffers, **theta}
         swapped = [
-            (home, key, name, home[key], new)
-            for home, key, name in self._places()
-            if (new := theta.get(name, (buffers or {}).get(name))) is not None
+            (home, key, name, home[key], given[name])
+            for home, key, name, _ in self.anatomy.places()
+            if name in given
         ]
         try:
             for home, key, _, _, new in swapped:
@@ -164,7 +166,7 @@ class Student:
 
     def leave(self, buffers: Params) -> None:
         """Let the student's own buffers be as a pass left their copies; some change their shape."""
-        for home, key, name in list(self._places()):
+        for home, key, name, _ in self.anatomy.places():
             own, left = home[key], buffers.get(name)
             if own is None or left is None:
                 continue
@@ -172,16 +174,6 @@ class Student:
                 own.copy_(left.detach())
             else:
                 home[key] = left.detach()
-
-    def _places(self) -> Iterator[tuple[dict[str, Tensor | None], str, str]]:
-        """Every place that holds a parameter or buffer, with the name under which it is known."""
-        known: dict[int, str] = {id(p): n for n, p in self.module.named_parameters()}
-        known |= {id(b): n for n, b in self.module.named_buffers()}
-        for module in self.module.modules():
-            for home in (module._parameters, module._buffers):
-                for key, held in home.items():
-                    if held is not None:
-                        yield home, key, known[id(held)]  # pyright: ignore[reportReturnType] (Parameter is a Tensor)
 
     def _watched(self, run: Callable[[], Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """What `run` gives for n samples, (n, …), and the states that stood at the taps meanwhile."""

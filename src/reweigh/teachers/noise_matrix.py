@@ -20,6 +20,9 @@ Nobody speaks for a class of which no sample is trusted, and it would be explain
 manner. Its labels are taken to be right, and those of others not to be meant for it.
 """
 
+from functools import partial
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -27,6 +30,7 @@ from torch import Tensor, nn
 from reweigh.batch import check_classes, refuse_strange
 from reweigh.distributed.group import total
 from reweigh.errors import UsageError
+from reweigh.teachers.remembered import Remembered
 
 PER_CLASS = 640
 """How many samples per class the running mean of posteriors remembers. Our choice."""
@@ -34,6 +38,14 @@ START = 0.5
 """The first share of labels taken to be right beside chance. Our choice."""
 ENOUGH = 20
 """Trusted samples per class after which one that was not among them is taken to have none. Our choice."""
+
+
+class Judged(NamedTuple):
+    """What somebody's answers say of a batch, given its labels."""
+
+    p: Tensor  # (n, C): the answers
+    q: Tensor  # (n, C): the posterior, how likely each class is the true one
+    rest: Tensor  # (n,): Σ_y q_y log(q_y / T_yỹ), what a bound by them has beside the learner's own part
 
 
 class NoiseMatrix(nn.Module):
@@ -46,6 +58,9 @@ class NoiseMatrix(nn.Module):
         super().__init__()
         first = START * torch.eye(num_classes) + (1 - START) / num_classes
         self.alone, self._checked = alone, False
+        self._judged: Remembered[Judged] = Remembered()
+        self._logarithms: Remembered[Tensor] = Remembered()
+        self._unspoken: Remembered[Tensor | None] = Remembered()
         self.table: Tensor
         self.joint: Tensor
         self.begun: Tensor
@@ -67,26 +82,43 @@ class NoiseMatrix(nn.Module):
         With the logits of somebody else, `by` (n, C), it is bounded from above by
         Σ_y q_y log(q_y / T_yỹ p_y), where q is that one's posterior; equal where both answer alike.
         """
-        explained = self._explained(logits, given, sure)  # (n, C)
+        self._check(logits, given)
+        log_p = self._log_p(logits)  # (n, C)
         if by is None:
-            return -explained.logsumexp(1)
-        log_q = self._explained(by.detach(), given, sure).log_softmax(1).to(explained.dtype)
-        q = log_q.exp()
-        return (q * torch.where(q > 0, log_q - explained, 0.0)).sum(1)  # −inf is a class ruled out
+            return -(log_p + self._log_taken(given, sure)).logsumexp(1)
+        judged = self.judged(by.detach() if by.requires_grad else by, given, sure)
+        q, rest = judged.q.to(log_p.dtype), judged.rest.to(log_p.dtype)
+        return rest - _products(q, log_p)
 
     def posterior(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Tensor:
         """q, (n, C): how likely each class is the true one, given the student and the label."""
-        return self._explained(logits, given, sure).softmax(1)
+        return self.judged(logits, given, sure).q
 
-    def _explained(self, logits: Tensor, given: Tensor, sure: Tensor | None) -> Tensor:
-        """log(T_yỹ p_y), (n, C), in the matrix's precision at least, as cross-entropy does it."""
+    def judged(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> Judged:
+        """All that follows from these answers; asked again about the same ones, it is not done again."""
+        make = partial(self._judge, logits, given, sure)
+        return self._judged.of(logits, given, sure, self.table, make=make)
+
+    def _judge(self, logits: Tensor, given: Tensor, sure: Tensor | None) -> Judged:
         self._check(logits, given)
-        logits = logits.to(torch.promote_types(logits.dtype, self.table.dtype))
-        taken = self.table.to(logits.dtype).clamp_min(1e-8).T[given]  # (n, C): T[:, ỹ]
-        if sure is not None:
-            exact = torch.eye(len(self.table), dtype=logits.dtype, device=logits.device)[given]
-            taken = torch.where(sure[:, None], exact.clamp_min(1e-13), taken)
-        return logits.log_softmax(1) + taken.log()
+        log_p, log_taken = self._log_p(logits), self._log_taken(given, sure)  # (n, C)
+        log_q = (log_p + log_taken).log_softmax(1)
+        q = log_q.exp()
+        return Judged(log_p.exp(), q, _products(q, log_q - log_taken))
+
+    def _log_p(self, logits: Tensor) -> Tensor:
+        """(n, C), in the matrix's precision at least, as cross-entropy does it."""
+        return logits.to(torch.promote_types(logits.dtype, self.table.dtype)).log_softmax(1)
+
+    def _log_taken(self, given: Tensor, sure: Tensor | None) -> Tensor:
+        """log T_yỹ of each label ỹ, (n, C), and 0 for the own class alone where a label is `sure`."""
+        rows = given if sure is None else given + len(self.table) * sure  # (n,)
+        return self._logarithms.of(self.table, make=self._rows).index_select(0, rows)
+
+    def _rows(self) -> Tensor:
+        """(2C, C): log T_yỹ by ỹ, then the same as if labels were right."""
+        right = torch.eye(len(self.table), dtype=self.table.dtype, device=self.table.device)
+        return torch.cat([self.table.T.clamp_min(1e-8), right.clamp_min(1e-13)]).log()
 
     def _check(self, logits: Tensor, given: Tensor) -> None:
         """Refuse what is no answer over these classes; labels are looked at in the first batch."""
@@ -104,10 +136,12 @@ class NoiseMatrix(nn.Module):
     @torch.no_grad()
     def notice(self, logits: Tensor, given: Tensor, sure: Tensor | None = None) -> None:
         """Add the posteriors of samples that are not `sure` to the running mean, over all processes."""
-        q = self.posterior(logits, given).to(self.joint.dtype)  # (n, C)
+        q = self.posterior(logits, given, sure).to(self.joint.dtype)  # (n, C)
         if sure is not None:
             q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
-        called = F.one_hot(given, len(self.joint)).to(q.dtype)  # (n, C)
+        called = torch.eye(len(q.T), dtype=q.dtype, device=q.device).index_select(
+            0, given
+        )  # (n, C)
         fresh = total(q.T @ called)  # (C, C); index_add_ adds in any order on a GPU
         n = fresh.sum()
         rate = (n / (PER_CLASS * len(fresh))).clamp(max=0.5)
@@ -118,15 +152,21 @@ class NoiseMatrix(nn.Module):
         """Count the classes of trusted samples (n,)."""
         self.trusted.add_(F.one_hot(right, len(self.trusted)).sum(0))
 
-    def unspoken(self) -> Tensor:
-        """Classes without any trusted sample, (C,) bool, once enough have been seen to say so."""
-        return (self.trusted == 0) & (self.trusted.sum() >= ENOUGH * len(self.trusted))
+    def unspoken(self) -> Tensor | None:
+        """Classes without any trusted sample, (C,) bool, once enough have been seen to say so; None
+        where there is no such class. Found out once an update, since a GPU is waited for."""
+        return self._unspoken.of(self.trusted, make=self._without_trusted)
+
+    def _without_trusted(self) -> Tensor | None:
+        none = (self.trusted == 0) & (self.trusted.sum() >= ENOUGH * len(self.trusted))
+        return none if bool(none.any()) else None
 
     @torch.no_grad()
     def refresh(self) -> None:
         """Let `table` follow what was noticed: T_yỹ = mean q_y 1[ỹ] / mean q_y."""
         table = self.joint / self.joint.sum(1, keepdim=True).clamp_min(1e-12)
-        table = _left_alone(table, self.unspoken())
+        if (unspoken := self.unspoken()) is not None:
+            table = _left_alone(table, unspoken)
         self.table.copy_(_led(table) if self.alone else table)
 
     @torch.no_grad()
@@ -144,12 +184,17 @@ class NoiseMatrix(nn.Module):
         self.begun.fill_(True)
 
 
+def _products(q: Tensor, log_p: Tensor) -> Tensor:
+    """Σ_y q_y log p_y, (n,), where −inf is a class ruled out."""
+    return (q * torch.where(q > 0, log_p, 0.0)).sum(1)
+
+
 def _left_alone(table: Tensor, some: Tensor) -> Tensor:
     """T with `some` classes (C,) neither taken for others nor others for them."""
     eye = torch.eye(len(table), dtype=table.dtype, device=table.device)
     among = table.masked_fill(some | some[:, None], 0.0)
     among = among / among.sum(1, keepdim=True).clamp_min(1e-12)
-    return torch.where(some.any(), torch.where(some[:, None], eye, among), table)
+    return torch.where(some[:, None], eye, among)
 
 
 def _led(table: Tensor) -> Tensor:

@@ -87,9 +87,10 @@ class PosteriorTeacher(CorrectingTeacher):
         """Learn which class is taken for which, from the samples in doubt."""
         if not self._compared:
             self._compare(seen)
-        logits, sure = self._logits(seen), self._sure(seen)
-        self.matrix.notice(logits, labels_of(seen), sure)
-        self.length.notice(logits.softmax(1), self.matrix.table, sure)
+        logits, y, sure = self._logits(seen), labels_of(seen), self._sure(seen)
+        self.matrix.notice(logits, y, sure)
+        p = self.matrix.judged(logits, y, sure).p.to(self.scale.dtype)
+        self.length.notice(p, self.matrix.table, sure)
 
     def notice_trusted(self, seen: Seen) -> None:
         """Between two stretches that are differentiated through, matrix and length may move."""
@@ -103,7 +104,7 @@ class PosteriorTeacher(CorrectingTeacher):
         """q of the given label, (n,), 1 for trusted samples."""
         y = labels_of(seen)
         q = self.matrix.posterior(self._logits(seen), y, self._sure(seen))  # (n, C)
-        return q.gather(1, y[:, None]).squeeze(1)
+        return q.gather(1, y[:, None]).squeeze(1).to(self.scale.dtype)
 
     def forward(self, seen: Seen) -> Weights:
         """σ(c·(2q − 1) + b_ỹ), (n,)."""
@@ -113,6 +114,8 @@ class PosteriorTeacher(CorrectingTeacher):
         """b, (C,); the others' mean for classes that no trusted sample speaks for: nothing learned
         from trusted samples is about them."""
         unspoken = self.matrix.unspoken()
+        if unspoken is None:
+            return self.bias
         others = self.bias.detach() * ~unspoken
         return torch.where(unspoken, others.sum() / (~unspoken).sum().clamp_min(1), self.bias)
 
@@ -134,7 +137,8 @@ class PosteriorTeacher(CorrectingTeacher):
         before, self._trusted_seen = self._trusted_seen, self._trusted_seen + more
         if not before < ENOUGH * len(self.bias) <= self._trusted_seen:
             return
-        if none := self.matrix.unspoken().nonzero().flatten().tolist():
+        if (unspoken := self.matrix.unspoken()) is not None:
+            none = unspoken.nonzero().flatten().tolist()
             log.warning(
                 "no trusted sample is of class %s: its labels are taken to be right; add trusted samples "
                 "of every class",
@@ -144,7 +148,7 @@ class PosteriorTeacher(CorrectingTeacher):
     def _logits(self, seen: Seen) -> Tensor:
         """Those to judge by: the average student's, where there is one."""
         states = seen.states if seen.average is None else seen.average
-        return states[self._tap.key].to(self.scale.dtype)  # (n, C)
+        return states[self._tap.key]  # (n, C)
 
     def _sure(self, seen: Seen) -> Tensor | None:
         return self.sure(seen.trusted, len(seen.losses))
