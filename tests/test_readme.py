@@ -17,14 +17,14 @@ def loader(n: int, batch_size: int) -> DataLoader:
 
 def test_the_example_runs(capsys) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    names = {"loader": loader(192, 16), "trusted_loader": loader(30, 10)}
+    names = {"loader": loader(384, 16), "trusted_loader": loader(30, 10)}
     torch.manual_seed(0)
     exec(code, names)
     outcome = names["outcome"]
     assert "tensor(" in capsys.readouterr().out
     assert outcome.weights.shape == (16,)
     torch.testing.assert_close(outcome.weights.sum(), torch.ones(()))
-    assert names["reweigher"].clock.updates == 1  # twelve steps, of which the tenth taught
+    assert names["reweigher"].clock.updates == 1  # 24 steps, of which the twentieth taught
     assert names["teacher"].scale != 1
 
 

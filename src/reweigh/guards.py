@@ -101,7 +101,7 @@ def check_same_weights(again: Weights, before: Weights) -> None:
     if any_of(bool((off & torch.isfinite(again)).any())):
         raise UsageError(
             "the teacher's weights of a recorded batch have changed; what forward() reads may change "
-            "only in notice_trusted()"
+            "only in notice_trusted() and settle()"
         )
 
 

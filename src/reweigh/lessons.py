@@ -40,8 +40,8 @@ from reweigh.teachers.base import (
 from reweigh.trusted import Trusted, TrustedBatches
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 
-LEARNING_RATE = 0.03
-"""Of the teacher's Adam. Our choice: the paper does not say."""
+SETTLED = 5
+"""Steps between two times that a teacher's statistics may settle. Our choice."""
 
 
 class Lessons:
@@ -82,7 +82,7 @@ class Lessons:
         if lookahead and not learned and type(teacher).look_ahead is Teacher.look_ahead:
             raise UsageError("lookahead=True needs a teacher with parameters to learn")
         if learned:
-            self.optimizer = optimizer or torch.optim.Adam(learned, lr=LEARNING_RATE)
+            self.optimizer = optimizer or torch.optim.Adam(learned, lr=teacher.learning_rate)
             _check_optimizer(self.optimizer, learned)
 
     @torch.enable_grad()
@@ -127,6 +127,14 @@ class Lessons:
         """The student has moved."""
         if self.average is not None:
             self.average.follow(self.clock.steps)
+        if self.teacher is not None and self.clock.since_update % SETTLED == 0 and self._free:
+            self.teacher.settle()
+
+    @property
+    def _free(self) -> bool:
+        """Whether no step waits to be gone back over, the one just taken included."""
+        engine = self.engine
+        return engine is None or (not engine.steps and engine.recorder.current is None)
 
     @property
     def recording(self) -> Engine | None:
@@ -214,7 +222,7 @@ def _check_optimizer(optimizer: Optimizer, learned: list[nn.Parameter]) -> None:
     if not isinstance(optimizer, Optimizer):
         raise UsageError(
             f"teacher_optimizer= must be an optimizer of the teacher's parameters, such as "
-            f"torch.optim.Adam(teacher.parameters(), lr={LEARNING_RATE}), not {optimizer!r}"
+            f"torch.optim.Adam(teacher.parameters(), lr=0.03), not {optimizer!r}"
         )
     held = {p for group in optimizer.param_groups for p in group["params"]}
     if not set(learned) <= held or any(p.requires_grad for p in held - set(learned)):

@@ -59,8 +59,9 @@ class Reweigher:
         labels: where a batch's labels are, for teachers that look at them: `f(batch)` → (n,). Not
             needed for `(x, y)`, nor where a part is called label(s), target(s) or y.
         every: K; None leaves the teacher's updates to you (`teach`).
-        through: B ≤ K. K = 10 and B = 1 are what `reweigh train` takes, 20 and 2 the paper's.
-        teacher_optimizer: default Adam at 0.03 (our choice; the paper does not say).
+        through: B ≤ K. K = 20 and B = 1 are what `reweigh train` takes, 20 and 2 the paper's.
+        teacher_optimizer: default Adam at the teacher's `learning_rate` (0.03, `PosteriorTeacher`
+            0.06; our choice, the paper does not say).
         trajectory: "kept" graphs (fast), "snapshots" (lean), "reversal" (leanest, small B only),
             "finite" differences (approximate, for kernels without second derivatives), or "auto":
             kept where memory allows.
@@ -84,7 +85,7 @@ class Reweigher:
         per_sample_loss: PerSampleLoss = cross_entropy,
         trusted_loss: PerSampleLoss | None = None,
         labels: FindLabels = find_labels,
-        every: int | None = 10,
+        every: int | None = 20,
         through: int = 1,
         teacher_optimizer: Optimizer | None = None,
         trajectory: str = "auto",

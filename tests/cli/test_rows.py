@@ -83,7 +83,7 @@ def test_rows_need_no_file(file: str) -> None:
         (["x.like=deep", "x.name=deep"], r"rows\.x needs either"),
         (["x.like=deep", "x.evry=2"], r"unknown key rows\.x\.evry; did you mean every\?"),
         (["x.like=deep", "x.every=0"], r"rows\.x\.every = 0 should be greater"),
-        (["x.like=deep", "x.through=11"], r"rows\.x: through = 11 should not exceed every = 10"),
+        (["x.like=deep", "x.through=21"], r"rows\.x: through = 21 should not exceed every = 20"),
         (["x.name=focl"], r"rows\.x\.name = 'focl'; did you mean focal\?"),
         (["x=3"], r"rows\.x = 3 should be a table, as in rows\.x\.like"),
     ],

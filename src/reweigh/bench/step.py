@@ -22,8 +22,10 @@ from reweigh.training.images import Images, Normalisation
 
 EVERY, THROUGH = 20, 2
 """K and B of the paper."""
-UNIFORM, DEFAULT = "uniform weights", "the default, K=10, B=1"
+UNIFORM, DEFAULT = "uniform weights", "the default, K=20, B=1"
 PAPER = f"teacher, K={EVERY}, B={THROUGH}"
+TRUSTED = 32
+"""Samples of the default's trusted batch."""
 POOL = 10_000
 """Images that batches are read from."""
 
@@ -99,7 +101,7 @@ def _reweigher(subject: Subject, training: str) -> Reweigher:
         return held()
     if training == DEFAULT:
         teacher = PosteriorTeacher(layer="fc", num_classes=CLASSES, logits=logits)
-        return held(teacher, trusted=subject.trusted())
+        return held(teacher, trusted=tuple(part[:TRUSTED] for part in subject.trusted()))
     teacher = subject.teacher(student)
     return held(teacher, trusted=subject.trusted(), every=EVERY, through=THROUGH)
 

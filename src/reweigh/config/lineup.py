@@ -12,8 +12,12 @@ from reweigh.config.writing import run_id
 from reweigh.errors import UsageError
 from reweigh.nearest import nearest
 
-PAPER: dict[str, Any] = {"every": 20, "through": 2, "trusted_share": 0, "teacher_lr": 0.01}
-"""What the paper says of its own method; the teacher's rate is ours."""
+PAPER: dict[str, Any] = {
+    "every": 20, "through": 2, "trusted_share": 0, "teacher_lr": 0.01, "trusted_batch": 128,
+}  # fmt: skip
+"""What the paper says of its own method; the teacher's rate and the trusted batch are ours."""
+OURS: dict[str, Any] = {"every": 5, "trusted_batch": 128}
+"""Of our teachers that look at internal states."""
 
 LINEUP: dict[str, MethodConfig] = {
     "uniform": methods.UniformConfig(),
@@ -31,8 +35,10 @@ LINEUP: dict[str, MethodConfig] = {
     "gold-loss-correction": methods.GoldLossCorrectionConfig(),
     "deep-linear": methods.DeepConfig(teacher="linear", **PAPER),
     "deep-mlp": methods.DeepConfig(teacher="mlp", **PAPER),
-    "deep-interaction": methods.DeepConfig(teacher="interaction", every=5, trusted_share=0),
-    "deep-agreement": methods.DeepConfig(teacher="agreement", every=5, teacher_lr=0.01),
+    "deep-interaction": methods.DeepConfig(
+        teacher="interaction", trusted_share=0, teacher_lr=0.03, **OURS
+    ),
+    "deep-agreement": methods.DeepConfig(teacher="agreement", teacher_lr=0.01, **OURS),
     "deep": methods.DeepConfig(),
     "trusted-only": methods.TrustedOnlyConfig(),
     "trusted-mixed": methods.TrustedMixedConfig(),

@@ -21,7 +21,9 @@ from reweigh.config.run import Common
 from reweigh.config.section import Section
 from reweigh.config.training import OptimiserConfig
 
-OF_PAIRS: dict[str, Any] = {"teacher": "agreement", "every": 5, "teacher_lr": 0.01}
+OF_PAIRS: dict[str, Any] = {
+    "teacher": "agreement", "every": 5, "teacher_lr": 0.01, "trusted_batch": 128,
+}  # fmt: skip
 """What `deep` means where there are no classes."""
 
 

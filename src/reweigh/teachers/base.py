@@ -29,6 +29,8 @@ class Teacher(nn.Module):
     """How much of the student's running average stays at a step, for teachers that look through that
     as well (`Seen.average`); 0: there is none."""
     normalise: str = "sum"
+    learning_rate: float = 0.03
+    """Of the Adam that it learns with, where the loop gives none. Our choice: the paper does not say."""
     shapes_loss: bool = False
     """True where `objective` is more than a sum of losses under weights that are free of θ."""
 
@@ -61,8 +63,13 @@ class Teacher(nn.Module):
         """Called once per training pass, before `forward`: for teachers that keep statistics.
 
         Where the teacher learns by the meta-gradient, what `forward` reads may change in
-        `notice_trusted` only: steps are gone back over with the weights that they were taken with.
+        `notice_trusted` and `settle` only: steps are gone back over with the weights that they were
+        taken with.
         """
+
+    def settle(self) -> None:
+        """Called every few steps while no recorded step waits to be gone back over: what `forward`
+        reads may follow what was noticed, however far apart the lessons are."""
 
     def notice_trusted(self, seen: Seen) -> None:
         """Called after every update, or every K steps where nothing is learned, with what the

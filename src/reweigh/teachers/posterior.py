@@ -47,6 +47,8 @@ class PosteriorTeacher(CorrectingTeacher):
     memorises: where 20 epochs or more go over samples that nothing augments.
     """
 
+    learning_rate = 0.06  # for K = 20; half of it for K = 10
+
     def __init__(
         self,
         *,
@@ -93,10 +95,14 @@ class PosteriorTeacher(CorrectingTeacher):
         self.length.notice(p, self.matrix.table, sure)
 
     def notice_trusted(self, seen: Seen) -> None:
-        """Between two stretches that are differentiated through, matrix and length may move."""
+        """Which classes somebody speaks for; then matrix and length may move."""
         if seen.labels is not None:  # a measure of one's own may need none
             self.matrix.notice_trusted(labels_of(seen, len(self.bias)))
             self._tell_of_unspoken(len(seen.losses))
+        self.settle()
+
+    def settle(self) -> None:
+        """Matrix and length follow what was noticed."""
         self.matrix.refresh()
         self.length.refresh()
 
