@@ -62,10 +62,3 @@ def test_the_noise_matrix_does_not_wait_for_a_lesson() -> None:
     loop.step(*batch(4))
     assert loop.clock.updates == 0
     assert not torch.equal(teacher.matrix.table, before)
-
-
-def test_a_teacher_says_how_fast_it_learns() -> None:
-    for teacher, rate in ((Settling(), 0.03), (reweigh.PosteriorTeacher(num_classes=3), 0.06)):
-        optimizer = trained(teacher, 1).lessons.optimizer
-        assert optimizer is not None
-        assert optimizer.param_groups[0]["lr"] == rate

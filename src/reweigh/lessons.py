@@ -40,6 +40,8 @@ from reweigh.teachers.base import (
 from reweigh.trusted import Trusted, TrustedBatches
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 
+LEARNING_RATE = 0.03
+"""Of the teacher's Adam. Our choice: the paper does not say."""
 SETTLED = 5
 """Steps between two times that a teacher's statistics may settle. Our choice."""
 
@@ -82,7 +84,7 @@ class Lessons:
         if lookahead and not learned and type(teacher).look_ahead is Teacher.look_ahead:
             raise UsageError("lookahead=True needs a teacher with parameters to learn")
         if learned:
-            self.optimizer = optimizer or torch.optim.Adam(learned, lr=teacher.learning_rate)
+            self.optimizer = optimizer or torch.optim.Adam(learned, lr=LEARNING_RATE)
             _check_optimizer(self.optimizer, learned)
 
     @torch.enable_grad()
@@ -222,7 +224,7 @@ def _check_optimizer(optimizer: Optimizer, learned: list[nn.Parameter]) -> None:
     if not isinstance(optimizer, Optimizer):
         raise UsageError(
             f"teacher_optimizer= must be an optimizer of the teacher's parameters, such as "
-            f"torch.optim.Adam(teacher.parameters(), lr=0.03), not {optimizer!r}"
+            f"torch.optim.Adam(teacher.parameters(), lr={LEARNING_RATE}), not {optimizer!r}"
         )
     held = {p for group in optimizer.param_groups for p in group["params"]}
     if not set(learned) <= held or any(p.requires_grad for p in held - set(learned)):

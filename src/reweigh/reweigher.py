@@ -60,8 +60,7 @@ class Reweigher:
             needed for `(x, y)`, nor where a part is called label(s), target(s) or y.
         every: K; None leaves the teacher's updates to you (`teach`).
         through: B ≤ K. K = 20 and B = 1 are what `reweigh train` takes, 20 and 2 the paper's.
-        teacher_optimizer: default Adam at the teacher's `learning_rate` (0.03, `PosteriorTeacher`
-            0.06; our choice, the paper does not say).
+        teacher_optimizer: default Adam at 0.03 (our choice; the paper does not say).
         trajectory: "kept" graphs (fast), "snapshots" (lean), "reversal" (leanest, small B only),
             "finite" differences (approximate, for kernels without second derivatives), or "auto":
             kept where memory allows.

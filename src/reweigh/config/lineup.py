@@ -35,9 +35,7 @@ LINEUP: dict[str, MethodConfig] = {
     "gold-loss-correction": methods.GoldLossCorrectionConfig(),
     "deep-linear": methods.DeepConfig(teacher="linear", **PAPER),
     "deep-mlp": methods.DeepConfig(teacher="mlp", **PAPER),
-    "deep-interaction": methods.DeepConfig(
-        teacher="interaction", trusted_share=0, teacher_lr=0.03, **OURS
-    ),
+    "deep-interaction": methods.DeepConfig(teacher="interaction", trusted_share=0, **OURS),
     "deep-agreement": methods.DeepConfig(teacher="agreement", teacher_lr=0.01, **OURS),
     "deep": methods.DeepConfig(),
     "trusted-only": methods.TrustedOnlyConfig(),

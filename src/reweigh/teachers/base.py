@@ -29,8 +29,6 @@ class Teacher(nn.Module):
     """How much of the student's running average stays at a step, for teachers that look through that
     as well (`Seen.average`); 0: there is none."""
     normalise: str = "sum"
-    learning_rate: float = 0.03
-    """Of the Adam that it learns with, where the loop gives none. Our choice: the paper does not say."""
     shapes_loss: bool = False
     """True where `objective` is more than a sum of losses under weights that are free of θ."""
 

@@ -3,14 +3,16 @@ r"""The posterior teacher: how likely is the given label the true one?
 With the predictions p̄ of the student's running average (see `average`) and the noise matrix T (see
 `noise_matrix`), the posterior of a class is $q_y \propto T_{y\tilde y}\, \bar p_y$, and
 
-$$ w = \sigma(c\,(2q_{\tilde y} - 1) + b_{\tilde y}), $$
+$$ w = \sigma(c\,(2q_{\tilde y} - 1) + 2 b_{\tilde y}), $$
 
-where c and b are learned by the meta-gradient. The student learns towards q, from the bound
-$\sum_y q_y \log(q_y / T_{y\tilde y}\, p_y)$ of the corrected loss: expectation-maximisation, whose
-expectation is taken by the average and whose maximisation is the student's steps. A corrected loss
-already puts a wrong label's share where it belongs; the weights then say how much there is to learn
-from a sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for that reason. A corrected loss
-moves the student less than a right label would; `step_length` makes up for it. Beyond the paper.
+where c and b are learned by the meta-gradient. An optimizer that moves all of them alike moves a class's
+part twice as far as c, which every sample tells something about and which would wander otherwise. The
+student learns towards q, from the bound $\sum_y q_y \log(q_y / T_{y\tilde y}\, p_y)$ of the corrected
+loss: expectation-maximisation, whose expectation is taken by the average and whose maximisation is the
+student's steps. A corrected loss already puts a wrong label's share where it belongs; the weights then
+say how much there is to learn from a sample. The prior ratio of σ(c) to σ(−c), 2.7 at c = 1, is mild for
+that reason. A corrected loss moves the student less than a right label would; `step_length` makes up for
+it. Beyond the paper.
 """
 
 import logging
@@ -36,7 +38,7 @@ AVERAGE = 0.9
 
 
 class PosteriorTeacher(CorrectingTeacher):
-    """σ(c·(2q − 1) + b_ỹ).
+    """σ(c·(2q − 1) + 2b_ỹ).
 
     Logits are what the student answers; one that answers with more names the `layer` whose output
     they are. `logits(student, batch)` gives them for batches that are not (x, y). Trusted samples
@@ -46,8 +48,6 @@ class PosteriorTeacher(CorrectingTeacher):
     stays at a step; with 0 the student judges by its own predictions, which is better where it
     memorises: where 20 epochs or more go over samples that nothing augments.
     """
-
-    learning_rate = 0.06  # for K = 20; half of it for K = 10
 
     def __init__(
         self,
@@ -113,8 +113,9 @@ class PosteriorTeacher(CorrectingTeacher):
         return q.gather(1, y[:, None]).squeeze(1).to(self.scale.dtype)
 
     def forward(self, seen: Seen) -> Weights:
-        """σ(c·(2q − 1) + b_ỹ), (n,)."""
-        return (self.scale * (2 * self.quality(seen) - 1) + self._b()[labels_of(seen)]).sigmoid()
+        """σ(c·(2q − 1) + 2b_ỹ), (n,)."""
+        surely, leaning = 2 * self.quality(seen) - 1, self._b()[labels_of(seen)]  # (n,)
+        return (self.scale * surely + 2 * leaning).sigmoid()
 
     def _b(self) -> Tensor:
         """b, (C,); the others' mean for classes that no trusted sample speaks for: nothing learned

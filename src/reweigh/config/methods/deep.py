@@ -51,9 +51,8 @@ class DeepConfig(OneMethod):
     teacher_optimizer: Literal["sgd", "adam"] = "adam"
     """Optimiser of the teacher. Our choice: the paper gives none."""
 
-    teacher_lr: Rate = 0.06
-    """Rate of the teacher. Our choice; for interaction we take 0.03, for agreement and for the
-    paper's teachers 0.01."""
+    teacher_lr: Rate = 0.03
+    """Rate of the teacher. Our choice; for agreement and for the paper's teachers we take 0.01."""
 
     teacher_weight_decay: Penalty = 0.0
     """Weight decay of the teacher. Our choice."""
