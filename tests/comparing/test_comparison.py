@@ -24,6 +24,8 @@ def test_cost_is_relative_to_plain_training_of_the_same_seed() -> None:
     other = [*rows[:3:2], row("deep", 7, 6.0)]
     assert with_cost(other)[-1]["cost"] == 2.0  # the median of the plain ones
     assert with_cost(rows[1::2])[0]["cost"] is None
+    elsewhere = row("deep", 0, 1.0) | {"machine": "a quicker one"}
+    assert with_cost([*rows, elsewhere])[-1]["cost"] is None  # its seconds are others
 
 
 def test_the_table_has_mean_and_spread(tmp_path: Path) -> None:

@@ -106,16 +106,23 @@ class Comparison:
 
 
 def with_cost(rows: list[Row]) -> list[Row]:
-    """Cost: processor time of training over that of plain training, of the same seed if there."""
-    own = [row for row in rows if row["method"] != PRETRAINED]  # what all begin from is no cost
-    plain = {r["seed"]: r["train_seconds"] for r in own if r["settings"]["name"] == "uniform"}
-    usual = statistics.median(plain.values()) if plain else None
-    return [
-        row | {"cost": row["train_seconds"] / plain.get(row["seed"], usual)}
-        if usual and row["method"] != PRETRAINED
-        else row | {"cost": None}
-        for row in rows
-    ]
+    """Cost: processor time of training over that of plain training, of the same seed if there; None
+    where no plain training was done on the same machine."""
+    plain = [row for row in rows if _trains(row) and row["settings"]["name"] == "uniform"]
+    return [row | {"cost": _over(plain, row) if _trains(row) else None} for row in rows]
+
+
+def _trains(row: Row) -> bool:
+    """What all begin from is no cost."""
+    return row["method"] != PRETRAINED
+
+
+def _over(plain: list[Row], row: Row) -> float | None:
+    same = [p for p in plain if p.get("machine", "") == row.get("machine", "")]
+    seconds = {p["seed"]: p["train_seconds"] for p in same}
+    if not seconds:
+        return None
+    return row["train_seconds"] / seconds.get(row["seed"], statistics.median(seconds.values()))
 
 
 def _bleu(rows: list[Row]) -> bool:

@@ -163,7 +163,7 @@ def _line(
     cell: Cell,
     place: Place,
     seeds: int,
-    plain: dict[int, float],
+    plain: dict[tuple[int, str], float],
     failures: Mapping[str, str],
 ) -> Line:
     measure = MEASURES[recipe.measure]
@@ -203,7 +203,11 @@ def _read(place: Place, run: Named) -> Found | None:
     return kept_result(home) if is_done(home) else None
 
 
-def _seconds(cell: Cell, seeds: int, place: Place) -> dict[int, float]:
-    """Processor time by seed, of all runs that a cell rests on."""
+def _seconds(cell: Cell, seeds: int, place: Place) -> dict[tuple[int, str], float]:
+    """Processor time by seed and machine, of all runs that a cell rests on."""
     found = {seed: _finished(cell, seed, place) for seed in range(seeds)}
-    return {seed: sum(one["train_seconds"] for one in all_) for seed, all_ in found.items() if all_}
+    return {
+        (seed, all_[0].get("machine", "")): sum(one["train_seconds"] for one in all_)
+        for seed, all_ in found.items()
+        if all_
+    }

@@ -66,6 +66,20 @@ def device_name(device: str) -> str:
     return platform.processor() or platform.machine()
 
 
+def machine(device: torch.device) -> str:
+    """What computes there: a GPU's name, or the processor's and which of its instructions torch uses."""
+    if device.type != "cpu":
+        return device_name(str(device))
+    return f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def _processor() -> str:
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, device_name("cpu"))
+
+
 def free_disk(folder: Path) -> int:
     """Bytes free on the disk that holds `folder`."""
     return shutil.disk_usage(folder).free

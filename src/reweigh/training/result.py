@@ -28,6 +28,9 @@ class RunResult(ABC):
     parameters: int
     fingerprint: str = field(default="", kw_only=True)
     """Of the data that it learned from; empty where nobody took it."""
+    machine: str = field(default="", kw_only=True)
+    """What computed it, since processor times of different machines do not compare; empty in older
+    results."""
     code: str = field(default="", kw_only=True)
     """A fingerprint of the modules of the user's own that it was made with; empty without such."""
 

@@ -22,7 +22,7 @@ from reweigh.replacing import write_atomically
 from reweigh.run_files import CONFIG, TEACHER, is_run, refuse_no_run, student_file
 from reweigh.teachers import Teacher
 from reweigh.training.checkpoint import packed
-from reweigh.training.environment import choose_device
+from reweigh.training.environment import choose_device, machine
 from reweigh.training.generators import seeded
 from reweigh.training.keeper import Keeper
 from reweigh.training.kept_result import kept_result
@@ -239,6 +239,7 @@ def _result(
         "noise_auroc": noise_auroc(store, task.right, task.doubtful),
         "steps": shop.steps,
         "train_seconds": loop.seconds + spent,
+        "machine": machine(shop.device),
         "parameters": sum(p.numel() for p in student.parameters()),
         "fingerprint": fingerprint(problem),
         "code": code,
