@@ -25,7 +25,7 @@ def audited(tmp_path_factory) -> tuple[Path, PairAudit]:
         patch.setenv("XDG_CACHE_HOME", str(place))
         config = toy(
             write_toy(place / "text"), "data.noise=mask:0.3:0.3", "training.epochs=6",
-            "method.name=deep", "method.every=5",
+            "method.name=deep", "method.every=12",
         )  # fmt: skip
         train(config, place / "run", SilentProgress())
         return place / "run", audit_pairs(place / "run")
