@@ -40,6 +40,10 @@ def test_what_a_gradient_goes_through_is_not_kept() -> None:
     with torch.inference_mode():
         y = torch.ones(2)
     assert [one.of(y, make=made.make) for _ in range(2)] == [3, 4]
+    z = torch.ones(2)
+    with torch.inference_mode():
+        assert one.of(z, make=made.make) == 5
+    assert one.of(z, make=made.make) == 6
 
 
 def test_a_copy_remembers_nothing() -> None:

@@ -15,6 +15,7 @@ from rich.table import Table
 from reweigh.bench.clock import cpu_seconds, in_turns, one_thread
 from reweigh.bench.subjects import CLASSES, Labelled, Subject, logits, per_sample_loss
 from reweigh.bench.systems import plain_step
+from reweigh.config.methods import DeepConfig
 from reweigh.freed_memory import keep_freed_memory
 from reweigh.reweigher import Reweigher
 from reweigh.teachers import PosteriorTeacher
@@ -22,10 +23,9 @@ from reweigh.training.images import Images, Normalisation
 
 EVERY, THROUGH = 20, 2
 """K and B of the paper."""
-UNIFORM, DEFAULT = "uniform weights", "the default, K=20, B=1"
+OURS = DeepConfig()
+UNIFORM, DEFAULT = "uniform weights", f"the default, K={OURS.every}, B={OURS.through}"
 PAPER = f"teacher, K={EVERY}, B={THROUGH}"
-TRUSTED = 32
-"""Samples of the default's trusted batch."""
 POOL = 10_000
 """Images that batches are read from."""
 
@@ -101,7 +101,8 @@ def _reweigher(subject: Subject, training: str) -> Reweigher:
         return held()
     if training == DEFAULT:
         teacher = PosteriorTeacher(layer="fc", num_classes=CLASSES, logits=logits)
-        return held(teacher, trusted=tuple(part[:TRUSTED] for part in subject.trusted()))
+        trusted = tuple(part[: OURS.trusted_batch] for part in subject.trusted())
+        return held(teacher, trusted=trusted, every=OURS.every, through=OURS.through)
     teacher = subject.teacher(student)
     return held(teacher, trusted=subject.trusted(), every=EVERY, through=THROUGH)
 

@@ -139,9 +139,8 @@ class NoiseMatrix(nn.Module):
         q = self.posterior(logits, given, sure).to(self.joint.dtype)  # (n, C)
         if sure is not None:
             q = q * ~sure[:, None]  # and not q[~sure], for which a GPU would be waited for
-        called = torch.eye(len(q.T), dtype=q.dtype, device=q.device).index_select(
-            0, given
-        )  # (n, C)
+        eye = torch.eye(len(self.joint), dtype=q.dtype, device=q.device)
+        called = eye.index_select(0, given)  # (n, C)
         fresh = total(q.T @ called)  # (C, C); index_add_ adds in any order on a GPU
         n = fresh.sum()
         rate = (n / (PER_CLASS * len(fresh))).clamp(max=0.5)

@@ -7,6 +7,7 @@ from the same posteriors of the same batch.
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+import torch
 from torch import Tensor
 
 V = TypeVar("V")
@@ -16,8 +17,8 @@ Mark = tuple[Tensor, int] | None
 class Remembered(Generic[V]):
     """The last value, until one of the tensors behind it is another one or was written to.
 
-    What a gradient may go through is made anew each time: its graph belongs to whoever asks. A copy
-    remembers nothing.
+    What a gradient may go through is made anew each time: its graph belongs to whoever asks. So is
+    what is made in inference mode, which no gradient may meet later. A copy remembers nothing.
     """
 
     def __init__(self) -> None:
@@ -25,7 +26,8 @@ class Remembered(Generic[V]):
 
     def of(self, *tensors: Tensor | None, make: Callable[[], V]) -> V:
         """What `make` gives, or gave of these very tensors."""
-        if any(t is not None and (t.requires_grad or t.is_inference()) for t in tensors):
+        own = torch.is_inference_mode_enabled()
+        if own or any(t is not None and (t.requires_grad or t.is_inference()) for t in tensors):
             return make()
         marks: list[Mark] = [None if t is None else (t, t._version) for t in tensors]
         if self._last is not None and all(map(_same, self._last[0], marks)):
