@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from reweigh.anatomy import Anatomy
+from reweigh.anatomy import Anatomy, modules_of
 
 
 def network() -> nn.Sequential:
@@ -42,3 +42,12 @@ def test_what_is_added_replaced_or_taken_away_is_seen() -> None:
     assert ("0.bias", True) not in named(one)
     net[1].running_mean = torch.ones(3)
     assert one.places() is not first
+
+
+def test_modules_come_in_torch_s_order_each_once() -> None:
+    shared = nn.Linear(2, 2)
+    inner = nn.Sequential(nn.ReLU(), shared, nn.Sequential(shared, nn.Tanh()))
+    net = nn.Sequential(shared, inner, nn.ModuleDict({"again": inner, "last": nn.Linear(2, 1)}))
+    net.register_module("none", None)
+    net.append(net[0])
+    assert [id(m) for m in modules_of(net)] == [id(m) for m in net.modules()]

@@ -1,7 +1,8 @@
 """Where a module holds its parameters and buffers, and under which names.
 
-A step asks several times, and torch's own walks make every name anew each time. Here the names are kept
-for as long as the module holds the same tensors in the same places.
+A step asks several times. Torch's own walks are nested generators that make every name anew each time,
+which on a deep network takes milliseconds a step, and a GPU waits for it. Here a walk is a plain loop, and
+names are kept for as long as the module holds the same tensors in the same places.
 """
 
 from collections.abc import Iterator
@@ -43,9 +44,22 @@ class Anatomy:
         return [Place(home, key, names[id(t)], id(t) in parameters) for home, key, t in held]
 
 
+def modules_of(module: nn.Module) -> list[nn.Module]:
+    """The module and all inside it, each once, in the order of `module.modules()`."""
+    found: dict[nn.Module, None] = {}
+    waiting: list[nn.Module | None] = [module]
+    while waiting:
+        inner = waiting.pop()
+        if inner is not None and inner not in found:
+            found[inner] = None
+            if inner._modules:
+                waiting += reversed(inner._modules.values())
+    return list(found)
+
+
 def held_by(module: nn.Module) -> Iterator[tuple[Home, str, Tensor]]:
     """Parameters and buffers where they are, tied ones in each of their places."""
-    for inner in module.modules():
+    for inner in modules_of(module):
         for home in (inner._parameters, inner._buffers):
             for key, held in home.items():
                 if held is not None:

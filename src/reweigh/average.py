@@ -19,6 +19,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parameter import is_lazy
 
+from reweigh.anatomy import modules_of
 from reweigh.batch import moved_to
 from reweigh.moment import rng_unmoved
 from reweigh.seen import States
@@ -104,7 +105,7 @@ def _fits(held: Tensor | None, t: Tensor) -> bool:
 @contextmanager
 def _calm(module: nn.Module) -> Iterator[Params]:
     """Dropout layers are off and running statistics stand still; gives copies of all other buffers."""
-    layers = list(module.modules())
+    layers = modules_of(module)
     drops = [m for m in layers if isinstance(m, _DropoutNd) and m.training]
     norms = [m for m in layers if isinstance(m, _NormBase)]
     still = {id(b) for norm in norms for b in norm._buffers.values()}

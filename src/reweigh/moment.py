@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from reweigh.anatomy import held_by
+from reweigh.anatomy import held_by, modules_of
 from reweigh.typing import Params
 
 
@@ -52,7 +52,7 @@ def rng_unmoved(module: nn.Module) -> Iterator[None]:
 @contextmanager
 def _modes(module: nn.Module, training: tuple[bool, ...]) -> Iterator[None]:
     """Give every submodule a train/eval flag of its own, and take it back."""
-    modules = list(module.modules())
+    modules = modules_of(module)
     before = tuple(m.training for m in modules)
     try:
         for m, flag in zip(modules, training, strict=True):
@@ -80,7 +80,7 @@ class Moment:
         return cls(
             rng=rng_states(module),
             buffers={name: b.detach().clone() for name, b in module.named_buffers()},
-            training=tuple(m.training for m in module.modules()),
+            training=tuple(m.training for m in modules_of(module)),
             autocast=(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)),
         )
 

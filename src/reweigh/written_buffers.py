@@ -9,12 +9,15 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from reweigh.anatomy import Anatomy, modules_of
+from reweigh.typing import Params
+
 
 class WrittenBuffers:
     """Copies of the buffers that passes write into: all at first, then those that were seen to change."""
 
     def __init__(self, module: nn.Module) -> None:
-        self.module = module
+        self.module, self._anatomy = module, Anatomy(module)
         self._written: set[str] | None = None
         self._marks: dict[str, tuple[int, int]] = {}
         self._kept: dict[str, Tensor] = {}
@@ -24,11 +27,11 @@ class WrittenBuffers:
     @torch.no_grad()
     def keep(self) -> None:
         """Before the first pass of a step; in other modes, other buffers are written."""
-        modes = [m.training for m in self.module.modules()]
+        modes = [m.training for m in modules_of(self.module)]
         if modes != self._modes:
             self._modes, self._written, self._marks = modes, None, {}
             self._followed = set(statistics(self.module))
-        now = dict(self.module.named_buffers())
+        now = self._now()
         marks = {name: (id(b), 0 if b.is_inference() else b._version) for name, b in now.items()}
         if self._marks:
             changed = {name for name, mark in marks.items() if self._marks.get(name) != mark}
@@ -40,10 +43,15 @@ class WrittenBuffers:
     @torch.no_grad()
     def put_back(self) -> None:
         """After a pass that does not count; a buffer of another shape by now stays as it is."""
-        now = dict(self.module.named_buffers())
+        now = self._now()
         for name, kept in self._kept.items():
             if name in now and now[name].shape == kept.shape:
                 now[name].copy_(kept)
+
+    def _now(self) -> Params:
+        places = self._anatomy.places()
+        named = ((name, home[key]) for home, key, name, is_parameter in places if not is_parameter)
+        return {name: held for name, held in named if held is not None}
 
 
 def statistics(module: nn.Module) -> Iterator[str]:

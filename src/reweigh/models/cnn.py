@@ -8,7 +8,7 @@ quarters of the time. The architecture is ours, not the paper's.
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, relu_
 from torch.nn.functional import adaptive_avg_pool2d, max_pool2d, relu
 
 from reweigh.errors import UsageError
@@ -39,9 +39,11 @@ class CNN(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits of a batch of images."""
-        x = relu(self.bn1(self.conv1(images)))  # (n, width, H/2, W/2)
-        x = max_pool2d(x, 2)  # (n, width, H/4, W/4)
-        x = relu(self.bn2(self.conv2(x)))  # (n, 2·width, H/4, W/4)
-        x = relu(self.bn3(self.conv3(x)))
+        x = self.bn1(self.conv1(images))  # (n, width, H/2, W/2)
+        x = relu_(
+            max_pool2d(x, 2)
+        )  # (n, width, H/4, W/4); the same as after relu, on a smaller map
+        x = relu_(self.bn2(self.conv2(x)))  # (n, 2·width, H/4, W/4)
+        x = relu_(self.bn3(self.conv3(x)))
         x = adaptive_avg_pool2d(x, GRID).flatten(start_dim=1)  # (n, 2·width·16)
         return self.fc(relu(self.hidden(x)))
