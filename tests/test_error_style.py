@@ -9,7 +9,8 @@ import reweigh
 from reweigh import errors
 
 ROOT = Path(reweigh.__file__).parent
-LIBRARY = {"adapters", "decoding", "distributed", "metagrad", "methods", "models", "teachers"}
+LIBRARY = {"adapters", "decoding", "distributed", "metagrad", "methods"}
+LIBRARY |= {"models", "stepping", "student", "teachers"}
 """Packages; the files beside them, such as reweigher.py, are of the library, too."""
 COMMANDS = {"distributed/launch.py", "replacing.py", "run_files.py", "signals.py"}
 """Files among those of the library that only commands meet."""

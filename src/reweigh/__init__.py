@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reweigh import distributed, errors
-    from reweigh.freed_memory import keep_freed_memory
-    from reweigh.outcome import Outcome
     from reweigh.reweigher import Reweigher
-    from reweigh.seen import Seen, Tap
+    from reweigh.stepping.freed_memory import keep_freed_memory
+    from reweigh.stepping.outcome import Outcome
+    from reweigh.student.seen import Seen, Tap
     from reweigh.teachers import (
         AgreementTeacher,
         Feature,
@@ -65,12 +65,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Outcome": "reweigh.outcome",
+    "Outcome": "reweigh.stepping.outcome",
     "Predictor": "reweigh.training.predictor",
     "Reweigher": "reweigh.reweigher",
-    "Seen": "reweigh.seen",
-    "Tap": "reweigh.seen",
-    "keep_freed_memory": "reweigh.freed_memory",
+    "Seen": "reweigh.student.seen",
+    "Tap": "reweigh.student.seen",
+    "keep_freed_memory": "reweigh.stepping.freed_memory",
 }
 
 

@@ -14,23 +14,28 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh import saved_lessons
-from reweigh.arguments import check_counts, check_gradients_on, check_lookahead, check_parts
-from reweigh.batch import cross_entropy, find_labels, refuse_empty
-from reweigh.clock import Clock
 from reweigh.distributed.group import any_of, same_as_first
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.figures import Figures
-from reweigh.guards import CollapseWatch
-from reweigh.lessons import Lessons
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
-from reweigh.moving import Moving
-from reweigh.outcome import Outcome
-from reweigh.passes import Passes
-from reweigh.student import Student
+from reweigh.stepping import saved_lessons
+from reweigh.stepping.arguments import (
+    check_counts,
+    check_gradients_on,
+    check_lookahead,
+    check_parts,
+)
+from reweigh.stepping.clock import Clock
+from reweigh.stepping.figures import Figures
+from reweigh.stepping.guards import CollapseWatch
+from reweigh.stepping.lessons import Lessons
+from reweigh.stepping.moving import Moving
+from reweigh.stepping.outcome import Outcome
+from reweigh.stepping.passes import Passes
+from reweigh.stepping.trusted import Trusted
+from reweigh.student.batch import cross_entropy, find_labels, refuse_empty
+from reweigh.student.student import Student
 from reweigh.teachers.base import Teacher, learned_by, weigh
-from reweigh.trusted import Trusted
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, Weights
 
 WATCHED = 20

@@ -13,7 +13,7 @@ import torch
 from tests.distributed.checks import SAME
 
 from reweigh.distributed import group
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 
 
 def same(value: Any) -> Any:
@@ -56,7 +56,7 @@ GRADIENTS = "reweigh.distributed.gradients.Gradients"
 SYNC = "reweigh.distributed.sync_batch_norm.total"
 
 LEFT_OUT: dict[str, tuple[str, Any, str]] = {
-    "figures of the batch": ("reweigh.figures.total", same, "weights"),
+    "figures of the batch": ("reweigh.stepping.figures.total", same, "weights"),
     "normaliser in dω": (f"{TEACHERS}.total", same, "meta-gradient, kept"),
     "its derivative": (f"{group.__name__}._Total.backward", staticmethod(lambda _, g: g), "deeper"),
     "its tangent": (f"{group.__name__}._Total.jvp", staticmethod(own_jvp), "one step back, SyncBN"),

@@ -17,7 +17,7 @@ from torch.func import functional_call
 from torch.optim import Optimizer
 
 from reweigh import Seen, Teacher
-from reweigh.seen import Progress
+from reweigh.student.seen import Progress
 
 Tensors = dict[str, Tensor]
 

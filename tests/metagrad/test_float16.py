@@ -12,7 +12,7 @@ import reweigh
 from reweigh.errors import UsageError
 from reweigh.metagrad import half
 from reweigh.metagrad.directional import Derivatives
-from reweigh.moment import Moment
+from reweigh.student.moment import Moment
 
 STUDENTS = ["smooth", "smooth conv+bn", "attention"]
 

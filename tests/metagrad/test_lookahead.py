@@ -13,8 +13,8 @@ from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import reweigh
-from reweigh.batch import cross_entropy
 from reweigh.metagrad.lookahead import Lookahead
+from reweigh.student.batch import cross_entropy
 
 KINDS = ["smooth", "conv+bn", "lstm", "attention", "shared+frozen+unused"]
 TEACHERS = {

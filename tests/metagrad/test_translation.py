@@ -12,7 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import reweigh
 from reweigh.models.token_losses import label_smoothed_losses
 from reweigh.models.transformer import Transformer
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 from reweigh.teachers.features import InternalState
 from reweigh.teachers.linear import LinearTeacher
 

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import cross_entropy
 from reweigh.data.samples import Problem, Samples, numbered
 from reweigh.methods import Setting
+from reweigh.student.batch import cross_entropy
 from reweigh.training.tasks.classification import class_feature
 
 CLASSES = 3

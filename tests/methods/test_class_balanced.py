@@ -6,7 +6,7 @@ from tests.methods.blobs import problem, setting, student
 
 from reweigh.config.methods import ClassBalancedConfig
 from reweigh.methods.class_balanced import ClassBalanced, effective_weights
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 
 
 def test_weights_are_one_over_the_geometric_sum() -> None:

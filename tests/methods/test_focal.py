@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from reweigh import Reweigher
 from reweigh.methods.focal import FocalTeacher
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 
 
 def reweigher(gamma: float) -> Reweigher:

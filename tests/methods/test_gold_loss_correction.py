@@ -8,11 +8,11 @@ import torch
 from tests.methods.blobs import setting
 from torch import nn
 
-from reweigh.batch import find_labels
 from reweigh.config import RunConfig
 from reweigh.config.methods import GoldLossCorrectionConfig
 from reweigh.methods import Setting, gold_loss_correction, method_for
 from reweigh.methods.gold_loss_correction import GoldLossCorrection, MeasuredTeacher
+from reweigh.student.batch import find_labels
 from reweigh.training import run
 from reweigh.training.progress import SilentProgress
 from reweigh.training.result import ErrorResult

@@ -18,7 +18,7 @@ from reweigh.methods.l2t_data import (
     samples_until,
     speed_reward,
 )
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 from reweigh.teachers import LabelFeature
 from reweigh.training.loop import Loop
 from reweigh.training.tasks import prepared

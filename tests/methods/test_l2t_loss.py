@@ -8,7 +8,7 @@ from reweigh import Reweigher
 from reweigh.config.methods import L2TLossConfig
 from reweigh.methods import method_for
 from reweigh.methods.l2t_loss import LossShaper
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 
 CLASSES = 3
 

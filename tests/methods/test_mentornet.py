@@ -9,12 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh import Reweigher
-from reweigh.batch import cross_entropy
 from reweigh.config.methods import MentorNetConfig
 from reweigh.methods import Setting, method_for
 from reweigh.methods.mentor_lessons import TrustedLessons
 from reweigh.methods.mentornet import MentorTeacher
-from reweigh.seen import Progress, Seen
+from reweigh.student.batch import cross_entropy
+from reweigh.student.seen import Progress, Seen
 from reweigh.teachers import LabelFeature
 
 STEPS, SIZE = 100, 64

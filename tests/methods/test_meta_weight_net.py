@@ -6,7 +6,7 @@ from tests.methods.blobs import blobs, setting, student
 from reweigh.config.methods import MetaWeightNetConfig
 from reweigh.methods import method_for
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 
 SIZE, STEPS = 64, 150
 TRAIN, TRUSTED = blobs(SIZE * 10, seed=2), blobs(60, seed=1)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from reweigh import Outcome, Reweigher
 from reweigh.errors import UsageError
 from reweigh.methods.self_paced import SelfPacedTeacher, ranks_within
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 
 LOSSES = torch.tensor([0.1, 5.0, 0.3, 0.2, 4.0, 3.0, 1.0, 2.0])
 LABELS = torch.tensor([7, 2, 7, 7, 2, 2, 7, 2])

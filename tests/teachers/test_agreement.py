@@ -8,7 +8,7 @@ from tests.metagrad.exactness import compared, data_of
 from tests.metagrad.students import CLASSES, awake, build
 
 import reweigh
-from reweigh.seen import Progress
+from reweigh.student.seen import Progress
 
 STUDENT = build("conv+bn")
 

@@ -8,7 +8,7 @@ from tests.metagrad.students import awake
 from torch import nn
 
 import reweigh
-from reweigh.seen import Progress
+from reweigh.student.seen import Progress
 
 
 def seen(losses: list[float], unit: float = 1.0) -> reweigh.Seen:

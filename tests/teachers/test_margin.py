@@ -8,7 +8,7 @@ from tests.metagrad.students import CLASSES, awake, build
 
 import reweigh
 import reweigh.errors
-from reweigh.seen import Progress
+from reweigh.student.seen import Progress
 
 STUDENT = build("conv+bn")
 LABELS = torch.tensor([0, 1, 2, 2, 1, 0, 0, 2])

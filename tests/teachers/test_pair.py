@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 from reweigh.teachers import Feature, PairTeacher
 
 

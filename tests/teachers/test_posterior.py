@@ -12,7 +12,7 @@ from torch import nn
 
 import reweigh
 from reweigh.errors import DivergedError, UnsupportedError, UsageError
-from reweigh.seen import Progress
+from reweigh.student.seen import Progress
 
 
 def teacher(**options) -> reweigh.PosteriorTeacher:

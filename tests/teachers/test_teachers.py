@@ -6,7 +6,7 @@ from tests.metagrad.students import CLASSES, awake, build
 
 import reweigh
 from reweigh.errors import UsageError
-from reweigh.seen import Progress
+from reweigh.student.seen import Progress
 from reweigh.teachers.base import normalised
 
 STUDENT = build("conv+bn")

@@ -124,7 +124,9 @@ class Reads(TorchFunctionMode):
 
 @pytest.mark.parametrize("settings", [["method.name=uniform"], ["method.every=5"]])
 def test_a_step_reads_once(settings: list[str], monkeypatch) -> None:
-    monkeypatch.setattr("reweigh.batch.refuse_strange", lambda *_: None)  # of labels on CPUs only
+    monkeypatch.setattr(
+        "reweigh.student.batch.refuse_strange", lambda *_: None
+    )  # of labels on CPUs only
     one = looping(*settings)
     one.step(0)
     one.done = 1

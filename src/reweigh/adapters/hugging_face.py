@@ -24,12 +24,12 @@ from transformers.trainer_utils import (  # pyright: ignore[reportMissingImports
     get_last_checkpoint,
 )
 
-from reweigh.batch import as_numbers
 from reweigh.errors import CheckpointError, UnsupportedError
 from reweigh.replacing import replacing
 from reweigh.reweigher import Reweigher
+from reweigh.stepping.trusted import Trusted
+from reweigh.student.batch import as_numbers
 from reweigh.teachers.base import Teacher
-from reweigh.trusted import Trusted
 from reweigh.typing import Batch, Losses
 
 STATE = "reweigher.pt"

@@ -19,11 +19,11 @@ from typing import Any
 import lightning as L  # pyright: ignore[reportMissingImports] (a framework of the user's)
 from torch import Tensor, nn
 
-from reweigh import saved_lessons
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.reweigher import Reweigher
+from reweigh.stepping import saved_lessons
+from reweigh.stepping.trusted import Trusted
 from reweigh.teachers.base import Teacher
-from reweigh.trusted import Trusted
 
 log = logging.getLogger("reweigh")
 

@@ -23,7 +23,7 @@ from reweigh.config.writing import plain_values
 from reweigh.data.samples import Problem
 from reweigh.evenly_spread import evenly_spread
 from reweigh.run_files import student_file
-from reweigh.student import find_layer
+from reweigh.student.student import find_layer
 from reweigh.training.evaluate import probabilities
 from reweigh.training.start import load_student
 from reweigh.training.tasks.classification import Classification

@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reweigh.bench.subjects import DECAY, MOMENTUM, RATE, Labelled, Subject
 from reweigh.bench.systems import System
-from reweigh.seen import Progress, Seen
+from reweigh.student.seen import Progress, Seen
 from reweigh.teachers.base import normalised
 from reweigh.typing import Params
 

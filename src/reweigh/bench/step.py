@@ -16,8 +16,8 @@ from reweigh.bench.clock import cpu_seconds, in_turns, one_thread
 from reweigh.bench.subjects import CLASSES, Labelled, Subject, logits, per_sample_loss
 from reweigh.bench.systems import plain_step
 from reweigh.config.methods import DeepConfig
-from reweigh.freed_memory import keep_freed_memory
 from reweigh.reweigher import Reweigher
+from reweigh.stepping.freed_memory import keep_freed_memory
 from reweigh.teachers import PosteriorTeacher
 from reweigh.training.images import Images, Normalisation
 

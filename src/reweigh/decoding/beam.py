@@ -15,8 +15,8 @@ from torch import Tensor
 
 from reweigh.decoding.prefixes import CachedPrefixes, Prefixes
 from reweigh.errors import UsageError
-from reweigh.evaluating import evaluating
 from reweigh.models.transformer import PAD, Transformer
+from reweigh.student.evaluating import evaluating
 
 START, END = 1, 2
 NEVER = float("-inf")

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from reweigh.batch import batch_length, mapped
 from reweigh.distributed.group import gathered, own_part, together, world
 from reweigh.errors import UsageError
-from reweigh.seen import Seen
+from reweigh.student.batch import batch_length, mapped
+from reweigh.student.seen import Seen
 from reweigh.typing import Batch
 
 

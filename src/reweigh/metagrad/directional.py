@@ -20,14 +20,14 @@ import torch.autograd.forward_ad as dual
 from torch import Tensor
 
 from reweigh.distributed.buckets import arriving, summed
-from reweigh.guards import check_reaches_parameters
 from reweigh.metagrad import half
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Graph, Pass, leaves_of
-from reweigh.moment import Moment
-from reweigh.seen import Seen
-from reweigh.student import Student
+from reweigh.stepping.guards import check_reaches_parameters
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Seen
+from reweigh.student.student import Student
 from reweigh.teachers.base import Teacher, objective
 from reweigh.typing import Params
 

@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from reweigh.batch import refuse_empty
 from reweigh.distributed.buckets import arriving
 from reweigh.distributed.group import any_of, total
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.guards import check_trusted, in_trusted_batch
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
 from reweigh.metagrad.half import answers_in_float16, at_largest, loss_scale, times
@@ -34,9 +32,11 @@ from reweigh.metagrad.trajectory import (
     check_reversible,
     velocities,
 )
-from reweigh.moment import Moment
-from reweigh.seen import Known, Seen
-from reweigh.student import Student
+from reweigh.stepping.guards import check_trusted, in_trusted_batch
+from reweigh.student.batch import refuse_empty
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Known, Seen
+from reweigh.student.student import Student
 from reweigh.teachers.base import Teacher
 from reweigh.typing import Batch, Params, PerSampleLoss
 

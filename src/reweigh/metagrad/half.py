@@ -14,10 +14,10 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import answered
 from reweigh.distributed.group import any_of, total
 from reweigh.metagrad.steps import Pass
-from reweigh.student import Student
+from reweigh.student.batch import answered
+from reweigh.student.student import Student
 from reweigh.typing import Params
 
 Found = TypeVar("Found")

@@ -6,7 +6,7 @@ from reweigh.metagrad.directional import Derivatives
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.recorder import Recorder
 from reweigh.metagrad.steps import Pass
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.typing import Params
 
 

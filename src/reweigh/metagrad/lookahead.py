@@ -16,8 +16,8 @@ from reweigh.distributed.buckets import summed, summed_list
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Pass, leaves_of
-from reweigh.moment import Moment
-from reweigh.seen import Known, Seen
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Known, Seen
 from reweigh.teachers.base import normalised, weigh
 from reweigh.typing import Batch, Params
 

@@ -14,8 +14,8 @@ from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.rules import Rule
 from reweigh.metagrad.steps import Pass, Step, leaves_of
-from reweigh.moment import Moment
-from reweigh.student import Student
+from reweigh.student.moment import Moment
+from reweigh.student.student import Student
 from reweigh.typing import Params
 
 

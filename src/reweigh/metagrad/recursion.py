@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 
 from reweigh.distributed.buckets import summed, summed_list
-from reweigh.guards import check_depends_on_parameters, check_same_weights
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives
 from reweigh.metagrad.rules import Adjoint, Rule
 from reweigh.metagrad.steps import Pass, Step
 from reweigh.metagrad.trajectory import Recorded, Reversed
+from reweigh.stepping.guards import check_depends_on_parameters, check_same_weights
 from reweigh.teachers.base import normalised, weigh
 from reweigh.typing import Params
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from reweigh.distributed.group import any_of
 from reweigh.errors import UnsupportedError
 from reweigh.metagrad.steps import Pass, leaves_of
-from reweigh.moment import rng_states
-from reweigh.student import Student
+from reweigh.student.moment import rng_states
+from reweigh.student.student import Student
 
 
 def check_repeatable(student: Student, one: Pass) -> None:

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from reweigh.batch import tensors
 from reweigh.errors import UsageError
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.rules import Share
-from reweigh.moment import Moment
-from reweigh.seen import Seen
+from reweigh.student.batch import tensors
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Seen
 from reweigh.typing import Batch, Params
 
 

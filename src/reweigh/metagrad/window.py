@@ -15,8 +15,8 @@ from torch import Tensor
 from reweigh.errors import CheckpointError
 from reweigh.metagrad.rules import Share
 from reweigh.metagrad.steps import Pass, Step
-from reweigh.moment import Moment
-from reweigh.seen import Progress, Seen
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Progress, Seen
 from reweigh.typing import Batch
 
 if TYPE_CHECKING:

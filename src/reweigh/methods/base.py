@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.batch import outputs
 from reweigh.distributed.gathering import own_part_of
 from reweigh.errors import UsageError
 from reweigh.reweigher import Reweigher
+from reweigh.student.batch import outputs
 from reweigh.teachers import Feature, Teacher
 from reweigh.typing import Batch, PerSampleLoss
 

@@ -14,7 +14,7 @@ from reweigh.data.samples import Problem
 from reweigh.errors import UsageError
 from reweigh.methods.base import Method, P, Setting
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers import Teacher
 from reweigh.typing import Weights
 

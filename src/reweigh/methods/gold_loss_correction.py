@@ -16,11 +16,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reweigh.evaluating import evaluating
 from reweigh.methods.base import Method, P, Setting, Trial
 from reweigh.methods.trusted_mixed import in_the_stream
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Seen
+from reweigh.student.evaluating import evaluating
+from reweigh.student.seen import Seen
 from reweigh.teachers.correcting import CorrectingTeacher
 from reweigh.typing import Weights
 

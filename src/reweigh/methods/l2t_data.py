@@ -36,7 +36,7 @@ from torch import Tensor, nn
 from reweigh.hashed_draws import random_bits
 from reweigh.methods.base import Method, Setting, Trial
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Seen, Tap
+from reweigh.student.seen import Seen, Tap
 from reweigh.teachers import Teacher
 from reweigh.teachers.features import labels_of, margin
 from reweigh.typing import Weights

@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from reweigh.distributed.group import total
 from reweigh.methods.base import Method, Setting
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Seen, Tap
+from reweigh.student.seen import Seen, Tap
 from reweigh.teachers import Teacher
 from reweigh.teachers.features import labels_of
 from reweigh.typing import Weights

@@ -27,10 +27,10 @@ from reweigh.distributed.group import same_as_first
 from reweigh.hashed_draws import random_bits
 from reweigh.methods.base import Method, Setting
 from reweigh.methods.mentor_lessons import MentorLessons, PredefinedLessons, TrustedLessons
-from reweigh.moment import Moment
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Seen
-from reweigh.student import Student
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Seen
+from reweigh.student.student import Student
 from reweigh.teachers import Teacher
 from reweigh.teachers.mentor import EPOCHS, Mentor, educate
 from reweigh.typing import Weights

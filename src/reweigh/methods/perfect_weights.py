@@ -5,7 +5,7 @@ from torch import Tensor
 from reweigh.errors import UsageError
 from reweigh.methods.base import TRUTH, Method, Setting
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers import Teacher
 from reweigh.typing import Weights
 

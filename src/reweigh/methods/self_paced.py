@@ -23,7 +23,7 @@ from torch import Tensor
 from reweigh.errors import UsageError
 from reweigh.methods.base import Method, Setting
 from reweigh.reweigher import Reweigher
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers import Teacher
 from reweigh.typing import Weights
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from reweigh.errors import UsageError
-from reweigh.evaluating import evaluating
+from reweigh.student.evaluating import evaluating
 
 Call = tuple[str, nn.Module, tuple[int, ...]]  # name, layer, shape of its output
 

@@ -14,7 +14,7 @@ Beyond the paper.
 import torch
 from torch import Tensor, nn
 
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers.class_means import ClassMeans
 from reweigh.teachers.features import labels_of
 from reweigh.teachers.interaction import InteractionTeacher

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.figures import divisor
-from reweigh.seen import Seen, Tap
+from reweigh.stepping.figures import divisor
+from reweigh.student.seen import Seen, Tap
 from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss, TrainingLoss, Weights
 
 if TYPE_CHECKING:

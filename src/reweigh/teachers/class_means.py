@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.batch import check_num_classes
+from reweigh.student.batch import check_num_classes
 
 
 class ClassMeans(nn.Module):

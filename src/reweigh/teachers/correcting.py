@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from reweigh.batch import (
+from reweigh.errors import UsageError
+from reweigh.student.batch import (
     LABEL_NAMES,
     as_numbers,
     check_classes,
@@ -17,7 +18,6 @@ from reweigh.batch import (
     find_trusted,
     outputs,
 )
-from reweigh.errors import UsageError
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.noise_matrix import NoiseMatrix
 from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss, TrainingLoss

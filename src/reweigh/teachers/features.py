@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.batch import check_classes
 from reweigh.errors import UsageError
-from reweigh.seen import Seen, Tap
-from reweigh.student import find_layer
+from reweigh.student.batch import check_classes
+from reweigh.student.seen import Seen, Tap
+from reweigh.student.student import find_layer
 
 
 class Feature:

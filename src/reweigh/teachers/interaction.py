@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import check_num_classes
-from reweigh.seen import Seen
+from reweigh.student.batch import check_num_classes
+from reweigh.student.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import (
     Feature,

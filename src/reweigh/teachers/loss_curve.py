@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.typing import Weights
 

@@ -11,7 +11,7 @@ samples tell, step by step, so that two learned numbers are enough. Beyond the p
 import torch
 from torch import Tensor, nn
 
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.typing import Losses, Weights
 

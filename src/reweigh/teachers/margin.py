@@ -10,7 +10,7 @@ whose W_I are coordinates of one student's states, cannot. Beyond the paper.
 import torch
 from torch import Tensor, nn
 
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.class_means import ClassMeans
 from reweigh.teachers.features import InternalState, labels_of

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import nn
 
 from reweigh.errors import UsageError
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import Feature, all_taps, side_by_side, total_size
 from reweigh.typing import Weights

@@ -27,9 +27,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.batch import check_classes, refuse_strange
 from reweigh.distributed.group import total
 from reweigh.errors import UsageError
+from reweigh.student.batch import check_classes, refuse_strange
 from reweigh.teachers.remembered import Remembered
 
 PER_CLASS = 640

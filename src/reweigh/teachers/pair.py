@@ -20,7 +20,7 @@ than those that are known to be right. Beyond the paper.
 import torch
 from torch import Tensor, nn
 
-from reweigh.seen import Seen
+from reweigh.student.seen import Seen
 from reweigh.teachers.base import Teacher
 from reweigh.teachers.features import Feature, all_taps
 from reweigh.teachers.loss_margin import follow, margin, standardised

@@ -21,10 +21,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import outputs
 from reweigh.distributed.group import any_of
 from reweigh.errors import UsageError
-from reweigh.seen import Seen, States, Tap
+from reweigh.student.batch import outputs
+from reweigh.student.seen import Seen, States, Tap
 from reweigh.teachers.correcting import CorrectingTeacher
 from reweigh.teachers.features import labels_of
 from reweigh.teachers.noise_matrix import ENOUGH

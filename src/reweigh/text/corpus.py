@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reweigh.batch import moved_to
+from reweigh.student.batch import moved_to
 from reweigh.text.vocabulary import BEGIN, END, PAD
 
 Lengths: TypeAlias = NDArray[np.int64]  # (n,)

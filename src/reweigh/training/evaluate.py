@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from reweigh import signals
 from reweigh.distributed.group import gathered, own_part, world
-from reweigh.evaluating import evaluating
+from reweigh.student.evaluating import evaluating
 from reweigh.training.pool import Pool
 
 CHUNK = 1000

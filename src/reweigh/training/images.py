@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.batch import moved_to
 from reweigh.errors import DataError
+from reweigh.student.batch import moved_to
 from reweigh.training.augment import choose
 
 _CHUNK = 1024  # images counted at a time, so that statistics need little memory

@@ -13,13 +13,13 @@ from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.steps import Step
 from reweigh.metagrad.window import pack, unpack
 from reweigh.methods import AnyProblem, Method
+from reweigh.stepping.written_buffers import statistics
 from reweigh.training.checkpoint import Checkpoint, Checkpoints, pickled, unpickled
 from reweigh.training.generators import generator_states, set_generator_states, set_seeds
 from reweigh.training.loop import Loop
 from reweigh.training.run_folder import RunFolder
 from reweigh.training.tasks.base import fingerprint
 from reweigh.training.trials import Trials
-from reweigh.written_buffers import statistics
 
 _FIXED = {"data": "the data have changed", "device": "it was trained on another kind of device"}
 

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from reweigh import signals
-from reweigh.batch import moved_to
 from reweigh.distributed.gathering import own_part_of
 from reweigh.distributed.group import same_as_first
 from reweigh.errors import DivergedError, InterruptedRun, NonFiniteSamples
 from reweigh.models.average import averaged
-from reweigh.outcome import Outcome
+from reweigh.stepping.outcome import Outcome
+from reweigh.student.batch import moved_to
 from reweigh.training.progress import Progress, SilentProgress, stretch
 from reweigh.training.shared_weights import SharedWeights
 from reweigh.training.spikes import SpikeWatch

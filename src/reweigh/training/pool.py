@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.batch import moved_to
 from reweigh.data.samples import Samples
+from reweigh.student.batch import moved_to
 from reweigh.training.images import Images, Normalisation
 from reweigh.training.rows import Rows
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.batch import moved_to
+from reweigh.student.batch import moved_to
 
 
 class Rows:

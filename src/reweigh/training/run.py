@@ -15,11 +15,11 @@ from reweigh.config import Settings, read_config, run_id
 from reweigh.distributed.group import any_of, from_first, rank, together
 from reweigh.distributed.launch import joined, lost_told
 from reweigh.errors import DivergedError, InterruptedRun, OwnCodeError, UsageError
-from reweigh.freed_memory import keep_freed_memory
 from reweigh.methods import AnyProblem, method_for
 from reweigh.own_code import code_of, place_told
 from reweigh.replacing import write_atomically
 from reweigh.run_files import CONFIG, TEACHER, is_run, refuse_no_run, student_file
+from reweigh.stepping.freed_memory import keep_freed_memory
 from reweigh.teachers import Teacher
 from reweigh.training.checkpoint import packed
 from reweigh.training.environment import choose_device, machine

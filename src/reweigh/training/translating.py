@@ -14,8 +14,8 @@ from reweigh import signals
 from reweigh.config.translation import TranslationTraining
 from reweigh.decoding.beam import Beam, translate
 from reweigh.distributed.group import gathered_objects, rank, world
-from reweigh.evaluating import evaluating
 from reweigh.models.transformer import PAD, Transformer
+from reweigh.student.evaluating import evaluating
 from reweigh.text.bleu import Bleu, bleu
 from reweigh.text.codec import Codec
 from reweigh.text.corpus import Corpus, HeldOut, Ragged

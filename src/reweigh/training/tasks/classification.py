@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.batch import moved_to
 from reweigh.config import RunConfig
 from reweigh.data.prepare import DataSpec, prepare
 from reweigh.data.samples import Problem, Samples
@@ -18,6 +17,7 @@ from reweigh.methods import Method
 from reweigh.models.build import build
 from reweigh.models.layers import internal_layers
 from reweigh.run_files import SAMPLES
+from reweigh.student.batch import moved_to
 from reweigh.teachers import Feature, InternalState, LabelFeature, SurfaceFeatures
 from reweigh.training.answers import Answers
 from reweigh.training.evaluate import Errors, Forward, error, errors

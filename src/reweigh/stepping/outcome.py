@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from reweigh.figures import Figures
+from reweigh.stepping.figures import Figures
 from reweigh.typing import Losses, Weights
 
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from reweigh.batch import (
+from reweigh.errors import UsageError
+from reweigh.student.batch import (
     batch_length,
     check_losses,
     cross_entropy,
@@ -17,7 +18,6 @@ from reweigh.batch import (
     moved_to,
     tensors,
 )
-from reweigh.errors import UsageError
 
 X, Y = torch.zeros(3, 2), torch.tensor([0, 1, 1])
 

@@ -8,12 +8,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from reweigh.anatomy import Anatomy
-from reweigh.batch import answered, as_numbers, check_losses, find_labels, find_trusted
 from reweigh.distributed.group import together
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.moment import Moment
-from reweigh.seen import Known, Seen, States, Tap, pool_channels, pool_last, pool_positions
+from reweigh.student.anatomy import Anatomy
+from reweigh.student.batch import answered, as_numbers, check_losses, find_labels, find_trusted
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Known, Seen, States, Tap, pool_channels, pool_last, pool_positions
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, TrainingLoss
 
 WRAPPERS = {

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.figures import Figures
+from reweigh.stepping.figures import Figures
 
 LATE = 3
 """Steps in a row that come after after_step(), until it is taken for a mistake."""

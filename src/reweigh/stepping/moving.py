@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.average import Average
 from reweigh.distributed.gradients import Gradients
 from reweigh.errors import UnsupportedError
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.engine import Engine
-from reweigh.under_way import StepUnderWay
-from reweigh.written_buffers import WrittenBuffers
+from reweigh.stepping.under_way import StepUnderWay
+from reweigh.stepping.written_buffers import WrittenBuffers
+from reweigh.student.average import Average
 
 
 class Moving:

@@ -6,7 +6,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import reweigh
 from reweigh.errors import UsageError
-from reweigh.trusted import TrustedBatches
+from reweigh.stepping.trusted import TrustedBatches
 
 X, Y = torch.arange(6.0), torch.arange(6)
 

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from reweigh.anatomy import Anatomy, modules_of
+from reweigh.student.anatomy import Anatomy, modules_of
 
 
 def network() -> nn.Sequential:

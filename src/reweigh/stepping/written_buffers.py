@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from reweigh.anatomy import Anatomy, modules_of
+from reweigh.student.anatomy import Anatomy, modules_of
 from reweigh.typing import Params
 
 

@@ -12,16 +12,16 @@ from torch import Tensor
 
 from reweigh.distributed.gradients import Gradients
 from reweigh.distributed.group import rank
-from reweigh.figures import Figures
-from reweigh.guards import check_loss, check_weights
-from reweigh.lessons import Lessons
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.steps import Pass
-from reweigh.moment import Moment
-from reweigh.seen import Seen
+from reweigh.stepping.figures import Figures
+from reweigh.stepping.guards import check_loss, check_weights
+from reweigh.stepping.lessons import Lessons
+from reweigh.stepping.under_way import StepUnderWay
+from reweigh.student.moment import Moment
+from reweigh.student.seen import Seen
 from reweigh.teachers.base import objective, show, weigh
 from reweigh.typing import Batch, Losses, Weights
-from reweigh.under_way import StepUnderWay
 
 log = logging.getLogger("reweigh")
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.evaluating import evaluating
+from reweigh.student.evaluating import evaluating
 
 
 def test_every_module_gets_its_own_mode_back() -> None:

@@ -6,10 +6,10 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 import reweigh
-from reweigh.average import Average
 from reweigh.errors import CheckpointError, DivergedError, UnsupportedError, UsageError
-from reweigh.seen import Known, Tap
-from reweigh.student import Student
+from reweigh.student.average import Average
+from reweigh.student.seen import Known, Tap
+from reweigh.student.student import Student
 
 
 def network() -> nn.Sequential:

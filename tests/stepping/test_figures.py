@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from reweigh.figures import Figures
+from reweigh.stepping.figures import Figures
 
 
 def figures(w: list[float], losses: list[float] | None = None) -> Figures:

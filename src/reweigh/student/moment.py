@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from reweigh.anatomy import held_by, modules_of
+from reweigh.student.anatomy import held_by, modules_of
 from reweigh.typing import Params
 
 

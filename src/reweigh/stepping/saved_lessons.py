@@ -6,15 +6,15 @@ is taken over.
 
 from typing import TYPE_CHECKING, Any
 
-from reweigh.average import Average
-from reweigh.batch import moved_to
 from reweigh.errors import CheckpointError
 from reweigh.metagrad.window import built, pack, refuse_other, unpack
+from reweigh.student.average import Average
+from reweigh.student.batch import moved_to
 from reweigh.teachers.base import Teacher
 from reweigh.typing import Params
 
 if TYPE_CHECKING:
-    from reweigh.lessons import Lessons
+    from reweigh.stepping.lessons import Lessons
 
 
 def save(lessons: "Lessons") -> dict[str, Any]:

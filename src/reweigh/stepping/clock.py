@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from reweigh.errors import CheckpointError
-from reweigh.seen import Progress
+from reweigh.student.seen import Progress
 
 
 @dataclass

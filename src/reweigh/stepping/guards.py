@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from reweigh.batch import rows_not_finite
 from reweigh.distributed.group import any_of, gathered_objects, rank, together, total
 from reweigh.errors import DivergedError, NonFiniteSamples, UsageError
-from reweigh.seen import Seen
+from reweigh.student.batch import rows_not_finite
+from reweigh.student.seen import Seen
 from reweigh.typing import Batch, Losses, Weights
 
 log = logging.getLogger("reweigh")

@@ -12,11 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.average import Average
-from reweigh.batch import moved_to, refuse_empty
-from reweigh.clock import Clock
 from reweigh.errors import UsageError
-from reweigh.guards import check_meta_gradient, in_trusted_batch
 from reweigh.metagrad.engine import Engine
 from reweigh.metagrad.lookahead import Lookahead
 from reweigh.metagrad.repeatable import (
@@ -25,9 +21,14 @@ from reweigh.metagrad.repeatable import (
     check_teacher_repeats,
 )
 from reweigh.metagrad.steps import Pass
-from reweigh.moment import Moment, rng_unmoved
-from reweigh.seen import Known, Seen
-from reweigh.student import Student
+from reweigh.stepping.clock import Clock
+from reweigh.stepping.guards import check_meta_gradient, in_trusted_batch
+from reweigh.stepping.trusted import Trusted, TrustedBatches
+from reweigh.student.average import Average
+from reweigh.student.batch import moved_to, refuse_empty
+from reweigh.student.moment import Moment, rng_unmoved
+from reweigh.student.seen import Known, Seen
+from reweigh.student.student import Student
 from reweigh.teachers.base import (
     Teacher,
     check_teacher,
@@ -37,7 +38,6 @@ from reweigh.teachers.base import (
     show_trusted,
     weigh,
 )
-from reweigh.trusted import Trusted, TrustedBatches
 from reweigh.typing import Batch, Params, PerSampleLoss, Weights
 
 LEARNING_RATE = 0.03

@@ -19,11 +19,11 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.parameter import is_lazy
 
-from reweigh.anatomy import modules_of
-from reweigh.batch import moved_to
-from reweigh.moment import rng_unmoved
-from reweigh.seen import States
-from reweigh.student import Student
+from reweigh.student.anatomy import modules_of
+from reweigh.student.batch import moved_to
+from reweigh.student.moment import rng_unmoved
+from reweigh.student.seen import States
+from reweigh.student.student import Student
 from reweigh.typing import Batch, Params
 
 START = 10
