@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from tests.metagrad.brute_force import relative_error
 from torch import Tensor, nn
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 import reweigh
 from reweigh.config.methods import DeepConfig
@@ -346,6 +346,8 @@ def test_lookahead_sees_a_layer_that_was_frozen_since() -> None:
         ({"clip_norm": "1"}, "clip_norm must be a positive number, not '1'"),
         ({"total_steps": -1}, "total_steps must be a whole number"),
         ({"every": True}, "every must be a whole number"),
+        ({"through": None}, "through must be a whole number of at least 1, not None"),
+        ({"accumulate": None}, "accumulate must be a whole number of at least 1, not None"),
         ({"trusted": TensorDataset(X, Y)}, "wrap it in a DataLoader"),
     ],
 )
@@ -466,6 +468,11 @@ def test_trouble_with_the_trusted_batch_says_that_it_is_there() -> None:
         held(trusted=(X * float("nan"), Y)).step(X, Y)
     with pytest.raises(RuntimeError) as caught:
         held(trusted=(X.double(), Y)).step(X, Y)
+    assert "trusted" in caught.value.__notes__[0]
+    one_sample_left = DataLoader(TensorDataset(X[:1], Y[:1]))  # batch normalisation wants two
+    student = nn.Sequential(nn.Linear(X.shape[1], 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
+    with pytest.raises(ValueError, match="more than 1 value") as caught:
+        held(student=student, trusted=one_sample_left).step(X, Y)
     assert "trusted" in caught.value.__notes__[0]
 
 

@@ -41,25 +41,25 @@ class Loop:
 
     def step(self, batch):
         outcome = self.held.step(*batch)
-        if not self.held._open.weighed:
+        if not self.held._under_way.weighed:
             self.schedule.step()
         return outcome
 
     def loss(self, batch):
-        if not self.held._open.weighed:
+        if not self.held._under_way.weighed:
             self.optimizer.zero_grad()
         self.held.loss(*batch).backward()
         self.move()
 
     def weights(self, batch):
-        if not self.held._open.weighed:
+        if not self.held._under_way.weighed:
             self.optimizer.zero_grad()
         w = self.held.weights(*batch)
         (w * F.cross_entropy(self.student(batch[0]), batch[1], reduction="none")).sum().backward()
         self.move()
 
     def move(self):
-        if self.held._open.complete:
+        if self.held._under_way.complete:
             if self.held.clip is not None:
                 torch.nn.utils.clip_grad_norm_(self.student.parameters(), self.held.clip.max_norm)
             self.optimizer.step()

@@ -1,7 +1,7 @@
 """Train good models on imperfect data.
 
-A *teacher* looks at every training sample through the *student's* internal states and gives it a
-weight; it learns by meta-gradients from a small *trusted* set, through the student's own
+A *teacher* looks at every training sample through the *student*, its answers or its internal states,
+and gives it a weight; it learns by meta-gradients from a small *trusted* set, through the student's own
 optimisation steps ("Learning to Reweight with Deep Interactions", AAAI 2021).
 
 Public names load on first use, so that `import reweigh` does not wait for torch.

@@ -8,6 +8,7 @@ for x, y in loader:
 ```
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,17 +27,18 @@ from reweigh.stepping.arguments import (
     check_parts,
 )
 from reweigh.stepping.clock import Clock
-from reweigh.stepping.figures import Figures
 from reweigh.stepping.guards import CollapseWatch
 from reweigh.stepping.lessons import Lessons
 from reweigh.stepping.moving import Moving
 from reweigh.stepping.outcome import Outcome
-from reweigh.stepping.passes import Passes
+from reweigh.stepping.passes import Passes, Weighed
 from reweigh.stepping.trusted import Trusted
 from reweigh.student.batch import cross_entropy, find_labels, refuse_empty
 from reweigh.student.student import Student
 from reweigh.teachers.base import Teacher, learned_by, weigh
 from reweigh.typing import Batch, FindLabels, Params, PerSampleLoss, Weights
+
+Look = Callable[[Batch, Tensor | None], Weighed]
 
 WATCHED = 20
 """Steps between two looks at collapsed weights, where K is left to the loop."""
@@ -144,8 +146,8 @@ class Reweigher:
             normalise=teacher.normalise if teacher is not None else "count",
             average=self.lessons.average,
         )  # fmt: skip
-        self._open = self._moving.under_way
-        self._passes = Passes(self.lessons, self._open, self._moving.gradients)
+        self._under_way = self._moving.under_way
+        self._passes = Passes(self.lessons, self._under_way, self._moving.gradients)
         for module in modules:
             same_as_first(*module.parameters(), *module.buffers())
 
@@ -160,37 +162,37 @@ class Reweigher:
         whole, updates = _one(batch), self.clock.updates
         check_gradients_on()
         self._begin(whole, ids, ours=True)
-        if self.lessons.recording is not None and any_of(self._open.come_last()):
+        if self.lessons.recording is not None and any_of(self._under_way.come_last()):
             self._compare_with_replay()  # a hook may change the gradient on its way to the optimizer
-        if not self._open.weighed:
+        if not self._under_way.weighed:
             self.optimizer.zero_grad(set_to_none=True)
         with self._moving.or_abandon():
             one = self._passes.backward(whole, ids)
             loss, mean = self._passes.sound(one, whole)
-            if self._open.complete:
+            if self._under_way.complete:
                 self._moving.move()
-        figures = self._open.weighed[-1]
-        if self._open.complete:
+        figures = self._under_way.weighed[-1]
+        if self._under_way.complete:
             self.after_step()
         taught = self.engine is not None and self.clock.updates > updates
         return Outcome(loss, one.losses, one.weights, figures, mean, taught)
 
     def flush(self) -> bool:
         """Move with what was accumulated so far, at the end of an epoch, say. True if it taught."""
-        if not self._open.weighed:
+        if not self._under_way.weighed:
             return False
         with self._moving.or_abandon():
-            if not self._open.complete:
+            if not self._under_way.complete:
                 self._moving.gradients.sum_now()
             self._moving.move()
         return self.after_step()
 
     def _begin(self, batch: Batch, ids: Tensor | None, *, ours: bool) -> None:
         """Before every pass: what is due before the student moves. `ours`: so is its backward."""
-        self._open.check_room()
+        self._under_way.check_room()
         refuse_empty(batch)
         self.lessons.prepare(batch, ids, ours=ours)
-        if not self._open.weighed:
+        if not self._under_way.weighed:
             self.lessons.look_ahead(batch, ids)
             self._moving.begin()
 
@@ -202,17 +204,11 @@ class Reweigher:
         As it is: not divided by the number of passes, with nothing added. While accumulating it is
         Σ w ℓ with raw weights; the normaliser is applied to the gradient before the optimizer steps.
         """
-        whole = _one(batch)
         check_gradients_on()
-        self._watch_outside(whole, ids)
-        with self._moving.or_abandon():
-            one = self._passes.forward(whole, ids)
-            self._passes.sound(one, whole)
-        self._expect_backward()
-        return one.loss
+        return self._outside(self._passes.forward, _one(batch), ids).loss
 
     def weights(self, *batch: Any, ids: Tensor | None = None) -> Weights:
-        """Weights for the forward pass that the loop does next, (n,), detached, summing to 1.
+        """Weights for the forward pass that the loop does next, (n,), detached, as they multiply losses.
 
         Costs a forward pass without gradient that leaves no trace. The loop minimises
         `(weights * losses).sum()`. While accumulating, the weights are raw; the normaliser is
@@ -227,29 +223,23 @@ class Reweigher:
                 f"{type(self.teacher).__name__} has the student learn from a loss of its own, which "
                 "weights for the loop's loss do not fit: use loss()"
             )
-        whole = _one(batch)
-        self._watch_outside(whole, ids)
-        with self._moving.or_abandon():
-            one = self._passes.ahead(whole, ids)
-            self._passes.sound(one, whole)
-        self._expect_backward()
-        return one.weights
+        return self._outside(self._passes.weigh_only, _one(batch), ids).weights
 
     @property
     def step_is_over(self) -> bool:
         """Whether `after_step` is due: all passes of a step were weighed, or the optimizer has moved."""
-        return self._open.complete or self._open.moved
+        return self._under_way.complete or self._under_way.moved
 
     def after_step(self) -> bool:
         """Tell that the optimizer has stepped; every K-th time the teacher learns. True if so."""
-        weighed, moved = self._open.close()
+        weighed, moved = self._under_way.close()
         if not moved:  # a gradient scaler skipped the step
-            self._open.skipped = bool(weighed)
+            self._under_way.skipped = bool(weighed)
             self._moving.abandon()
             return False
         self.clock.moved()
         self.lessons.follow()
-        self._watch_weights(weighed)
+        self._watch_weights()
         if self.engine is None:
             self.lessons.follow_trusted()
             return False
@@ -262,7 +252,7 @@ class Reweigher:
     def peek(self, *batch: Any, ids: Tensor | None = None) -> Weights:
         """What the teacher thinks of a batch right now: raw weights, (n,). Nothing is noted."""
         whole = _one(batch)
-        seen = self.student.peek(whole, self.lessons.known(whole, ids))
+        seen = self.student.peek(whole, self.lessons.known(whole, ids, trains=False))
         if self.teacher is None:
             return torch.ones_like(seen.losses)
         with torch.no_grad():
@@ -289,7 +279,7 @@ class Reweigher:
 
     def state_dict(self) -> dict[str, Any]:
         """Teacher, its optimizer, counters and recorded steps, as plain containers of tensors."""
-        if self._open.weighed:
+        if self._under_way.weighed:
             raise UsageError("state_dict() was called inside a step: finish it first")
         return saved_lessons.save(self.lessons)
 
@@ -299,27 +289,28 @@ class Reweigher:
 
     # Inside.
 
-    def _watch_weights(self, weighed: list[Figures]) -> None:
-        """Now and then, because a GPU is waited for: do a few samples hold all the weight?"""
+    def _watch_weights(self) -> None:
+        """Now and then: do a few samples hold all the weight?"""
         if self.teacher is not None and self.clock.steps % (self.lessons.every or WATCHED) == 0:
-            self._collapse.look(float(Figures.together(weighed).effective_share))
+            self._collapse.look(self._passes.effective_share)
 
-    def _watch_outside(self, batch: Batch, ids: Tensor | None) -> None:
-        """Before a pass that the loop goes backward over itself."""
+    def _outside(self, look: Look, batch: Batch, ids: Tensor | None) -> Weighed:
+        """A pass that the loop goes backward over itself."""
         self._begin(batch, ids, ours=False)
         if self.accumulate == 1:  # else others' hooks would see gradients that are not scaled yet
-            self._open.come_last()
+            self._under_way.come_last()
         self._compare_with_replay()
+        with self._moving.or_abandon():
+            one = look(batch, ids)
+            self._passes.sound(one, batch)
+        if self._under_way.complete:  # the loop's last backward of a step is to be summed
+            self._moving.gradients.expect()
+        return one
 
     def _compare_with_replay(self) -> None:
         recording = self.lessons.recording
-        if recording is not None and not self._open.weighed:
+        if recording is not None and not self._under_way.weighed:
             recording.watch_outside()
-
-    def _expect_backward(self) -> None:
-        """The loop's own backward comes next: its last one of a step is to be summed."""
-        if self._open.complete:
-            self._moving.gradients.expect()
 
 
 def _one(batch: tuple[Any, ...]) -> Batch:

@@ -90,6 +90,8 @@ def test_all_errors_of_one_call_are_told_with_key_value_and_range() -> None:
         "method.features=['I0','I0']",
         "method.features=['I0']",
         "method.hidden_layers=2",
+        "method={teacher='mine:f',hidden_layers=2}",
+        "method={teacher='mine:f',features=['I0']}",
         "student.options.x=nan",
         "student.options.x.y=1",
         "training.lr=1e400",

@@ -293,3 +293,15 @@ def test_a_layer_that_the_answers_do_not_go_through_is_named() -> None:
     aside = Average(Student(net, plain, [Tap("4")]), 0.9, lambda s, b: s[0](b[0]))
     with pytest.raises(UsageError, match="layer '4' exists but did not run"):
         aside.look(batches(1)[0])
+
+
+def test_a_peek_does_not_begin_the_average() -> None:
+    pretrained, batch = network().state_dict(), batches(1)[0]
+    ours = held_by(net := network())
+    with torch.no_grad():
+        for p in net.parameters():
+            p.add_(1.0)
+    ours.peek(*batch)
+    assert not ours.state_dict()["average"]
+    net.load_state_dict(pretrained)  # in place: the same shapes
+    torch.testing.assert_close(ours.peek(*batch), held_by(net).peek(*batch), rtol=0, atol=0)

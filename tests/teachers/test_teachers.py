@@ -152,3 +152,16 @@ def test_normalisation():
     assert normalised(w, "sum").tolist() == [0.125, 0.375, 0.0, 0.5]
     assert normalised(w, "count").tolist() == [0.25, 0.75, 0.0, 1.0]
     assert normalised(torch.zeros(4), "sum").tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize(
+    "build_one",
+    [
+        lambda: reweigh.PosteriorTeacher(num_classes=3, scale=2),
+        lambda: reweigh.LossMarginTeacher(scale=2),
+        lambda: reweigh.AgreementTeacher(STUDENT, layer="fc", num_classes=CLASSES, scale=2),
+        lambda: reweigh.MarginTeacher(STUDENT, layer="fc", num_classes=CLASSES, scale=2),
+    ],
+)
+def test_a_scale_may_be_a_whole_number(build_one):
+    assert build_one().scale.item() == 2.0

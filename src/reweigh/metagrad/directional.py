@@ -21,14 +21,14 @@ from torch import Tensor
 
 from reweigh.distributed.buckets import arriving, summed
 from reweigh.metagrad import half
+from reweigh.metagrad.guards import check_reaches_parameters
 from reweigh.metagrad.kernels import Kernels
 from reweigh.metagrad.lean.wanted import Wanted
 from reweigh.metagrad.steps import Graph, Pass, leaves_of
-from reweigh.stepping.guards import check_reaches_parameters
 from reweigh.student.moment import Moment
 from reweigh.student.seen import Seen
 from reweigh.student.student import Student
-from reweigh.teachers.base import Teacher, objective
+from reweigh.teachers.base import Teacher, learned_by, objective
 from reweigh.typing import Params
 
 
@@ -69,7 +69,7 @@ class Derivatives:
     def levers(self, weights: Tensor | None) -> list[Tensor]:
         """What ω acts through: the weights of the batch, or its own parameters."""
         if weights is None:
-            return [p for p in self.teacher.parameters() if p.requires_grad]
+            return list(learned_by(self.teacher).values())
         return [weights.detach().clone().requires_grad_()]
 
     def graph(

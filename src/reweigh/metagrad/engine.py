@@ -14,6 +14,7 @@ from reweigh.distributed.group import any_of, total
 from reweigh.errors import UnsupportedError, UsageError
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives, FiniteDifferences
+from reweigh.metagrad.guards import check_trusted, in_trusted_batch
 from reweigh.metagrad.half import answers_in_float16, at_largest, loss_scale, times
 from reweigh.metagrad.kept_pass import KeptPass
 from reweigh.metagrad.kernels import Kernels
@@ -32,7 +33,7 @@ from reweigh.metagrad.trajectory import (
     check_reversible,
     velocities,
 )
-from reweigh.stepping.guards import check_trusted, in_trusted_batch
+from reweigh.student.anatomy import modules_of
 from reweigh.student.batch import refuse_empty
 from reweigh.student.moment import Moment
 from reweigh.student.seen import Known, Seen
@@ -56,7 +57,7 @@ class Engine:
         trajectory: str,
         deeper: bool,
         clip: Clip | None,
-        trusted_loss: PerSampleLoss | None = None,
+        trusted_loss: PerSampleLoss,
     ) -> None:
         if trajectory not in KINDS:
             raise UsageError(f"trajectory must be one of {', '.join(KINDS)}, not {trajectory!r}")
@@ -73,7 +74,7 @@ class Engine:
         self.recorder = Recorder(student, optimizer, self.rule, clip)
         self.recursion = Recursion(self.derivatives, self.rule, clip)
         self.steps: list[Step] = []
-        self._modules = list(student.module.modules())
+        self._modules = modules_of(student.module)
         self._outside = OutsideChecks()
         self._told_of_changes = False
         self.seen_trusted: Seen | None = None
@@ -128,7 +129,7 @@ class Engine:
         watched = self.recorder.watch_gradient  # a replay needs θ
         before = self.recorder.names
         self.recorder.begin(snapshot=self.trajectory != "reversal" or watched)
-        modules = list(self.student.module.modules())
+        modules = modules_of(self.student.module)
         if self.recorder.names.keys() != before.keys() or modules != self._modules:
             self.steps, self._modules = [], modules
         return Moment.now(self.student.module)

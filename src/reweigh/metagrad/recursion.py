@@ -19,11 +19,11 @@ from torch import Tensor
 from reweigh.distributed.buckets import summed, summed_list
 from reweigh.metagrad.clipping import Clip
 from reweigh.metagrad.directional import Derivatives
+from reweigh.metagrad.guards import check_depends_on_parameters, check_same_weights
 from reweigh.metagrad.rules import Adjoint, Rule
 from reweigh.metagrad.steps import Pass, Step
 from reweigh.metagrad.trajectory import Recorded, Reversed
-from reweigh.stepping.guards import check_depends_on_parameters, check_same_weights
-from reweigh.teachers.base import normalised, weigh
+from reweigh.teachers.base import learned_by, normalised, weigh
 from reweigh.typing import Params
 
 
@@ -104,7 +104,7 @@ class Recursion:
         for one in step.passes:
             live = one.graph.gradient if one.graph else self.derivatives.gradient(one, theta)
             for name, g in live.items():
-                part = step.scale * g.detach()
+                part = _beside(g, step.scale) * g.detach()
                 total[name] = total[name] + part if name in total else part
         return summed(total)
 
@@ -126,11 +126,18 @@ class Recursion:
         before = [one.weights for one in passes if one.weights is not None]
         check_same_weights(used.detach(), scale * torch.cat(before))
         value = (used * torch.cat(list(slopes)).to(w.dtype)).sum()
-        omega = [p for p in teacher.parameters() if p.requires_grad]
+        omega = list(learned_by(teacher).values())
         found = torch.autograd.grad(value, omega, allow_unused=True, materialize_grads=True)
         return list(found)
 
 
 def _plus(d: Tensor, hvp: Tensor, scale: Tensor | float) -> Tensor:
     """d + scale · hvp, in one pass over memory where the scale is a number."""
-    return torch.add(d, hvp, alpha=scale) if isinstance(scale, float) else d + scale * hvp
+    if isinstance(scale, Tensor):
+        return d + _beside(hvp, scale) * hvp
+    return torch.add(d, hvp, alpha=scale)
+
+
+def _beside(t: Tensor, scale: Tensor | float) -> Tensor | float:
+    """The scale of a step where t is: a student may be on several devices."""
+    return scale.to(t.device) if isinstance(scale, Tensor) else scale

@@ -33,7 +33,7 @@ average is not looked through: what is learned by heart it recalls too well (doc
 
 
 class Deep(Method):
-    """One of six teachers or the user's own, features I0–I3, M0, M1, and the paper's K and B."""
+    """One of six teachers or the user's own, features I0–I3, M0, M1, K and B."""
 
     def problem(self, problem: P) -> P:
         """With `trusted_share`, the trusted samples are training samples, too."""

@@ -58,14 +58,16 @@ def check_lookahead(every: int | None, through: int, accumulate: int) -> None:
 
 def check_counts(every: int | None, through: int, accumulate: int, total_steps: int | None) -> None:
     """Refuse K, B and the others where they are no counts, or B is more than K."""
-    for name, value in (
-        ("every", every),
-        ("through", through),
-        ("accumulate", accumulate),
-        ("total_steps", total_steps),
+    for name, value, may_be_none in (
+        ("every", every, True),
+        ("through", through, False),
+        ("accumulate", accumulate, False),
+        ("total_steps", total_steps, True),
     ):
         whole = isinstance(value, int) and not isinstance(value, bool)
-        if value is not None and (not whole or value < 1):
+        if value is None and may_be_none:
+            continue
+        if value is None or not whole or value < 1:
             raise UsageError(f"{name} must be a whole number of at least 1, not {value!r}")
     if every is not None and through > every:
         raise UsageError(

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from reweigh.distributed.group import total
+from reweigh.teachers.base import divisor
 from reweigh.typing import Losses, Weights
 
 
@@ -52,8 +53,3 @@ class Figures:
     def used(self) -> Tensor:
         """Samples that weighed anything, ()."""
         return self.sums[4]
-
-
-def divisor(whole: Tensor) -> Tensor:
-    """A sum as something to divide by: 1 for 0, so that a batch of all zeros keeps its zeros."""
-    return whole + (whole == 0).to(whole.dtype)

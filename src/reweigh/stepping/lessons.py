@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 
 from reweigh.errors import UsageError
 from reweigh.metagrad.engine import Engine
+from reweigh.metagrad.guards import check_meta_gradient, in_trusted_batch
 from reweigh.metagrad.lookahead import Lookahead
 from reweigh.metagrad.repeatable import (
     check_goes_through_module,
@@ -22,7 +23,6 @@ from reweigh.metagrad.repeatable import (
 )
 from reweigh.metagrad.steps import Pass
 from reweigh.stepping.clock import Clock
-from reweigh.stepping.guards import check_meta_gradient, in_trusted_batch
 from reweigh.stepping.trusted import Trusted, TrustedBatches
 from reweigh.student.average import Average
 from reweigh.student.batch import moved_to, refuse_empty
@@ -80,7 +80,7 @@ class Lessons:
         teacher.to(self.device)
         if engine is not None or listens(teacher):
             self._trusted = TrustedBatches(trusted)
-        learned = learned_by(teacher)
+        learned = list(learned_by(teacher).values())
         if lookahead and not learned and type(teacher).look_ahead is Teacher.look_ahead:
             raise UsageError("lookahead=True needs a teacher with parameters to learn")
         if learned:
@@ -120,9 +120,12 @@ class Lessons:
         with torch.no_grad():
             return None if self.deeper else ask()
 
-    def known(self, batch: Batch, ids: Tensor | None) -> Known:
-        """Where training stands, and what the student's average makes of a batch, if there is one."""
-        average = None if self.average is None else self.average.look(batch)
+    def known(self, batch: Batch, ids: Tensor | None, *, trains: bool = True) -> Known:
+        """Where training stands, and what the student's average makes of a batch, if there is one.
+
+        Where nothing `trains`, the average does not begin by being asked.
+        """
+        average = None if self.average is None else self.average.look(batch, begins=trains)
         return Known(self.clock.progress(), ids, average)
 
     def follow(self) -> None:
@@ -164,9 +167,8 @@ class Lessons:
     def meta_gradient(self, batch: Batch) -> Params:
         """∂M/∂ω through the recorded steps, by name; changes nothing."""
         engine, teacher = self._learning()
-        names = [n for n, p in teacher.named_parameters() if p.requires_grad]
         trusted = moved_to(batch, self.device)
-        return dict(zip(names, engine.meta_gradient(trusted, keep=True), strict=True))
+        return dict(zip(learned_by(teacher), engine.meta_gradient(trusted, keep=True), strict=True))
 
     def look_ahead(self, batch: Batch, ids: Tensor | None) -> None:
         """Before every K-th step, if asked: let the teacher learn through a virtual one."""
@@ -188,9 +190,9 @@ class Lessons:
 
     def _move(self, teacher: Teacher, gradient: list[Tensor]) -> None:
         assert self.optimizer is not None
-        named = [(n, p) for n, p in teacher.named_parameters() if p.requires_grad]
-        check_meta_gradient((n for n, _ in named), gradient)
-        for (_, p), d in zip(named, gradient, strict=True):
+        named = learned_by(teacher)
+        check_meta_gradient(named, gradient)
+        for p, d in zip(named.values(), gradient, strict=True):
             p.grad = d
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)

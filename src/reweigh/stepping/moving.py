@@ -32,7 +32,7 @@ class Moving:
         accumulate: int,
         normalise: str,
         modules: list[nn.Module],
-        average: Average | None = None,
+        average: Average | None,
     ) -> None:
         self.optimizer, self.engine, self.clip = optimizer, engine, clip
         self.average = average

@@ -41,11 +41,13 @@ class Weighed(NamedTuple):
 class Passes:
     """The passes of the step under way."""
 
-    def __init__(self, lessons: Lessons, step: StepUnderWay, gradients: Gradients) -> None:
+    def __init__(self, lessons: Lessons, under_way: StepUnderWay, gradients: Gradients) -> None:
         self.student, self.teacher = lessons.student, lessons.teacher
         self.clock, self.lessons = lessons.clock, lessons
-        self.step, self.gradients = step, gradients
+        self.under_way, self.gradients = under_way, gradients
         self._told_of_float16 = False
+        self.effective_share = 1.0
+        """Of the passes of the step under way together, or of the last one."""
 
     def backward(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward and backward."""
@@ -54,7 +56,7 @@ class Passes:
         if engine is not None and engine.trajectory == "kept":
             return self._kept(engine, batch, ids)
         one = self.forward(batch, ids)
-        arriving = self.gradients.arriving() if self.step.complete else nullcontext()
+        arriving = self.gradients.arriving() if self.under_way.complete else nullcontext()
         with self._kernels(engine), arriving:  # a checkpoint recomputes in the backward
             one.loss.backward(inputs=self._leaves() if self.lessons.deeper else None)
         return one
@@ -72,7 +74,7 @@ class Passes:
             engine.recorder.add(self._as_pass(batch, moment, one))
         return one
 
-    def ahead(self, batch: Batch, ids: Tensor | None) -> Weighed:
+    def weigh_only(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Without gradient or trace: somebody else does the whole pass afterwards."""
         engine = self.lessons.recording
         known = self.lessons.known(batch, ids)
@@ -88,12 +90,15 @@ class Passes:
 
         While accumulating it is that of this pass alone, normalised by its own weights.
         """
-        figures = self.step.weighed[-1]
-        mean = figures.mean_loss
-        loss, number = check_loss(one.loss, mean, one.seen, one.weights, batch, self.student.module)
-        self.clock.passed(mean)
-        if self.step.passes > 1:
-            loss = loss / figures.normaliser(self.step.normalise)
+        figures = self.under_way.weighed[-1]
+        told = [figures.mean_loss, Figures.together(self.under_way.weighed).effective_share]
+        loss, numbers = check_loss(
+            one.loss, told, one.seen, one.weights, batch, self.student.module
+        )
+        number, self.effective_share = numbers
+        self.clock.passed(figures.mean_loss)
+        if self.under_way.passes > 1:
+            loss = loss / figures.normaliser(self.under_way.normalise)
         return loss, number
 
     def _kept(self, engine: Engine, batch: Batch, ids: Tensor | None) -> Weighed:
@@ -105,7 +110,7 @@ class Passes:
             one = self._weighed(seen)
             record = self._as_pass(batch, moment, one)
             kept.backward(record, one.seen)
-        if self.step.complete:
+        if self.under_way.complete:
             self.gradients.sum_now()
         engine.recorder.add(record)
         return one
@@ -115,9 +120,9 @@ class Passes:
         losses = seen.losses.detach()
         losses = losses if self.teacher is None else self.teacher.told(losses)
         figures = Figures.of(raw, losses)
-        self.step.add(figures)
-        z = figures.normaliser(self.step.normalise).to(raw.dtype)
-        weights = raw if self.step.passes > 1 else raw / z
+        self.under_way.add(figures)
+        z = figures.normaliser(self.under_way.normalise).to(raw.dtype)
+        weights = raw if self.under_way.passes > 1 else raw / z
         if self.lessons.deeper and self.teacher is not None:
             return Weighed(seen, weights, objective(self.teacher, seen), losses)
         loss = (weights.to(seen.losses.dtype) * seen.losses).sum()

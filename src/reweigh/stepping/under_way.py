@@ -85,8 +85,8 @@ class StepUnderWay:
         scale = 1 / Figures.together(self.weighed).normaliser(self.normalise)
         for group in self.optimizer.param_groups:
             for p in group["params"]:
-                if p.grad is not None:
-                    p.grad.mul_(scale)
+                if p.grad is not None:  # a student may be on several devices
+                    p.grad.mul_(scale.to(p.grad.device))
         return scale
 
     def close(self) -> tuple[list[Figures], bool]:

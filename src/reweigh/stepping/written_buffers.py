@@ -38,7 +38,18 @@ class WrittenBuffers:
             self._written = changed | (self._written or set())
         self._marks = marks
         wanted = now if self._written is None else now.keys() & (self._written | self._followed)
-        self._kept = {name: now[name].detach().clone() for name in wanted}
+        self._copy({name: now[name].detach() for name in now if name in wanted})
+
+    def _copy(self, now: Params) -> None:
+        """Into the copies of the step before, where these fit: a GPU gets one order for all of a kind."""
+        old = self._kept
+        self._kept = {n: old[n] if _fits(old.get(n), b) else b.clone() for n, b in now.items()}
+        kinds: dict[tuple[torch.dtype, torch.device], list[str]] = {}
+        for name, buffer in now.items():
+            if self._kept[name] is old.get(name):
+                kinds.setdefault((buffer.dtype, buffer.device), []).append(name)
+        for names in kinds.values():
+            torch._foreach_copy_([self._kept[n] for n in names], [now[n] for n in names])  # pyright: ignore[reportPrivateImportUsage] (as torch.optim does it)
 
     @torch.no_grad()
     def put_back(self) -> None:
@@ -52,6 +63,12 @@ class WrittenBuffers:
         places = self._anatomy.places()
         named = ((name, home[key]) for home, key, name, is_parameter in places if not is_parameter)
         return {name: held for name, held in named if held is not None}
+
+
+def _fits(kept: Tensor | None, b: Tensor) -> bool:
+    if kept is None or kept.is_inference():
+        return False
+    return (kept.shape, kept.dtype, kept.device) == (b.shape, b.dtype, b.device)
 
 
 def statistics(module: nn.Module) -> Iterator[str]:

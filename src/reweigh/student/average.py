@@ -44,10 +44,16 @@ class Average:
         """θ̄ by name, in float32 at least: a sum in bfloat16 would stop moving."""
 
     @torch.no_grad()
-    def look(self, batch: Batch) -> States:
-        """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each."""
-        now, module = self._take_up(), self.student.module
-        theta = {name: held.to(now[name].dtype) for name, held in self.held.items()}
+    def look(self, batch: Batch, *, begins: bool = True) -> States:
+        """What stands at the student's taps when θ̄ answers, by their keys, (n, d) each.
+
+        A look `begins` the average where there is none yet, or takes θ for it and leaves no trace.
+        """
+        now, module = self.now(), self.student.module
+        average = self._fitting(now)
+        if begins:
+            self.held = average
+        theta = {name: held.to(now[name].dtype) for name, held in average.items()}
         with rng_unmoved(module), _calm(module) as written, self.student.at(theta, written):
             return self.student.states(batch, self._answers)
 
@@ -56,7 +62,8 @@ class Average:
         """The student has taken its step number `steps`."""
         if not self.held:
             return
-        now = self._take_up()
+        now = self.now()
+        self.held = self._fitting(now)
         rate = 1 - min(self.decay, (1 + steps) / (START + steps))
         held = list(self.held.values())  # in the order of `now`
         new = [t.to(h.dtype) for t, h in zip(now.values(), held, strict=True)]
@@ -75,12 +82,10 @@ class Average:
         """Go on from another one's."""
         self.held = {name: t.clone() for name, t in moved_to(state, device).items()}
 
-    def _take_up(self) -> Params:
-        """θ, after beginning with what is new: all of it at first, later what was added or replaced."""
-        now = self.now()
+    def _fitting(self, now: Params) -> Params:
+        """θ̄ for θ as it is `now`, which it begins from: all of it at first, later what is new."""
         old = self.held
-        self.held = {n: old[n] if _fits(old.get(n), t) else _copied(t) for n, t in now.items()}
-        return now
+        return {n: old[n] if _fits(old.get(n), t) else _copied(t) for n, t in now.items()}
 
     def now(self) -> Params:
         """θ, as it is. What is frozen needs no average."""

@@ -37,7 +37,7 @@ class AgreementTeacher(InteractionTeacher):
         rank: int | None = None,
     ) -> None:
         super().__init__(student, layer=layer, num_classes=num_classes, rank=rank)
-        self.scale = nn.Parameter(torch.tensor(scale))
+        self.scale = nn.Parameter(torch.tensor(float(scale)))
         self.class_means = ClassMeans(num_classes, self.features[0].size, decay=decay)
 
     def notice_trusted(self, seen: Seen) -> None:

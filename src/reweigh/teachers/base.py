@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from reweigh.distributed.gathering import gathered_seen
 from reweigh.distributed.group import own_rows, together, total
 from reweigh.errors import UnsupportedError, UsageError
-from reweigh.stepping.figures import divisor
 from reweigh.student.seen import Seen, Tap
 from reweigh.typing import Batch, FindLabels, Losses, PerSampleLoss, TrainingLoss, Weights
 
@@ -111,6 +110,11 @@ def normalised(w: Weights, kind: str) -> Weights:
     return w / divisor(total(n if kind == "count" else w.sum()))
 
 
+def divisor(whole: Tensor) -> Tensor:
+    """A sum as something to divide by: 1 for 0, so that a batch of all zeros keeps its zeros."""
+    return whole + (whole == 0).to(whole.dtype)
+
+
 def show(teacher: Teacher, seen: Seen) -> None:
     """`notice`, of a training pass."""
     with own_precision(seen):
@@ -123,9 +127,10 @@ def show_trusted(teacher: Teacher, seen: Seen) -> None:
         teacher.notice_trusted(gathered_seen(seen))
 
 
-def learned_by(teacher: Teacher) -> list[nn.Parameter]:
-    """What the meta-gradient moves."""
-    return [p for p in teacher.parameters() if p.requires_grad and teacher.meta_learned]
+def learned_by(teacher: Teacher) -> dict[str, nn.Parameter]:
+    """What the meta-gradient moves, by name and in this order."""
+    named = teacher.named_parameters() if teacher.meta_learned else ()
+    return {name: p for name, p in named if p.requires_grad}
 
 
 def listens(teacher: Teacher) -> bool:

@@ -21,7 +21,7 @@ class ClassMeans(nn.Module):
         self.means: Tensor
         self.known: Tensor
         self.register_buffer("means", torch.zeros(check_num_classes(num_classes), size))  # (C, d)
-        self.register_buffer("known", torch.zeros(num_classes))  # (C,) weight of what was seen
+        self.register_buffer("known", torch.zeros(num_classes))  # (C,): 1 once a sample was seen
 
     @torch.no_grad()
     def follow(self, state: Tensor, labels: Tensor) -> None:
@@ -33,7 +33,7 @@ class ClassMeans(nn.Module):
         pace = torch.where(self.known > 0, 1 - self.decay, 1.0).to(state.dtype)  # (C,)
         rate = pace * (counts > 0)  # (C,)
         self.means.lerp_(fresh, rate[:, None])
-        self.known.lerp_(torch.ones_like(self.known), rate)
+        self.known.masked_fill_(counts > 0, 1.0)
 
     def margin(self, state: Tensor, labels: Tensor) -> Tensor:
         """κ_y − max_{j≠y} κ_j, (n,), in [−2, 2], among the classes seen; 0 for samples of others.

@@ -24,7 +24,7 @@ class LossMarginTeacher(Teacher):
 
     def __init__(self, *, scale: float = 1.0, far: float = 6.0, decay: float = 0.9) -> None:
         super().__init__()
-        self.scale = nn.Parameter(torch.tensor(scale))
+        self.scale = nn.Parameter(torch.tensor(float(scale)))
         self.bias = nn.Parameter(torch.zeros(()))
         self.far, self.decay = far, decay
         self.trusted: Tensor

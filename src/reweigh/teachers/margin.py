@@ -33,7 +33,7 @@ class MarginTeacher(Teacher):
         self.state = InternalState(student, layer)
         self.taps = self.state.taps
         self.class_means = ClassMeans(num_classes, self.state.size, decay=decay)
-        self.scale = nn.Parameter(torch.tensor(scale))
+        self.scale = nn.Parameter(torch.tensor(float(scale)))
         self.bias = nn.Parameter(torch.zeros(()))
 
     def notice_trusted(self, seen: Seen) -> None:

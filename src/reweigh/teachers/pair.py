@@ -55,7 +55,7 @@ class PairTeacher(Teacher):
         self.alone = nn.Linear(state.size + label.size, 1)
         nn.init.zeros_(self.alone.weight)
         nn.init.zeros_(self.alone.bias)
-        self.scale = nn.Parameter(torch.tensor(scale), requires_grad=agreement)
+        self.scale = nn.Parameter(torch.tensor(float(scale)), requires_grad=agreement)
         self.trusted: Tensor
         self.register_buffer("trusted", torch.full((2,), torch.nan))  # ℓ̄, s²
         self.usual: Tensor

@@ -60,7 +60,7 @@ class PosteriorTeacher(CorrectingTeacher):
         scale: float = 1.0,
     ) -> None:
         super().__init__(num_classes, logits, trusted_in_stream)
-        self.scale = nn.Parameter(torch.tensor(scale))
+        self.scale = nn.Parameter(torch.tensor(float(scale)))
         self.bias = nn.Parameter(torch.zeros(num_classes))
         self.length, self.average = StepLength(), average
         self._tap = Tap(layer, "output")

@@ -48,7 +48,7 @@ class RunResult(ABC):
             table.add_row(name, value)
         if self.noise_auroc is not None:
             table.add_row("AUROC of the weights for planted noise", f"{self.noise_auroc:.3f}")
-        table.add_row("processor time of training", f"{self.train_seconds:.1f} s")
+        table.add_row("time of training", f"{self.train_seconds:.1f} s")
         table.add_row("run folder", escape(self.folder))
         return table
 

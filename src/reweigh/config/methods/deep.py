@@ -17,10 +17,10 @@ Feature = Literal["I0", "I1", "I2", "I3", "M0", "M1"]
 
 
 class DeepConfig(OneMethod):
-    """A teacher on the student's internal states, learned through its steps; the paper's is `linear`."""
+    """A teacher that judges by the student, learned through its steps; the paper's is `linear`."""
 
     name: Literal["deep"] = "deep"
-    """The teacher sees the student's internal states."""
+    """The teacher sees the student's answers (posterior) or internal states (the others)."""
 
     teacher: (
         Literal["linear", "mlp", "interaction", "agreement", "posterior", "margin"] | OwnCode
@@ -85,10 +85,10 @@ class DeepConfig(OneMethod):
     @model_validator(mode="after")
     def _uses_what_it_is_given(self) -> Self:
         own, kind = type(self).model_fields, self.teacher
-        if kind != "mlp" and ":" not in kind and self.hidden_layers != own["hidden_layers"].default:
+        if kind != "mlp" and self.hidden_layers != own["hidden_layers"].default:
             raise ValueError(f"hidden_layers is for teacher = 'mlp', and teacher is {kind!r}")
         chosen = self.features != own["features"].default
-        if chosen and kind in ("posterior", "agreement", "margin"):
+        if chosen and kind not in ("linear", "mlp", "interaction"):
             raise ValueError(f"features is for other teachers: {kind!r} has features of its own")
         if self.average is not None and kind != "posterior":
             raise ValueError(f"average is for teacher = 'posterior', and teacher is {kind!r}")
