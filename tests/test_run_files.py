@@ -28,3 +28,12 @@ def test_kept_samples_are_arrays_or_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "samples.npz").write_bytes(b"no arrays")
     with pytest.raises(DataError, match=r"cannot be read as \.npz arrays"):
         kept_samples(tmp_path)
+
+
+def test_a_folder_of_runs_names_one_of_them(tmp_path: Path) -> None:
+    (tmp_path / "deep_s0_1a2b").mkdir()
+    (tmp_path / "deep_s0_1a2b" / "config.toml").touch()
+    with pytest.raises(
+        UsageError, match=r"It holds runs, such as .*deep_s0_1a2b: name one of them"
+    ):
+        refuse_no_run(tmp_path)

@@ -22,8 +22,16 @@ def is_run(folder: Path) -> bool:
 
 def refuse_no_run(folder: Path) -> None:
     """Refuse a folder in which no run was begun."""
-    if not is_run(folder):
-        raise UsageError(f"{folder} is not a run folder: it has no {CONFIG}.")
+    if is_run(folder):
+        return
+    inside = sorted(one.parent for one in folder.glob(f"*/{CONFIG}"))
+    runs = (
+        f" It holds runs, such as {inside[0]}: name one of them. (The command of a comparison, said "
+        "again, goes on with all of it.)"
+        if inside
+        else ""
+    )
+    raise UsageError(f"{folder} is not a run folder: it has no {CONFIG}.{runs}")
 
 
 def student_file(folder: Path, *, last: bool) -> Path:

@@ -29,7 +29,7 @@ def test_a_baseline_under_other_test_labels_is_no_baseline(tmp_path: Path) -> No
     made = reported(main, plain)
     assert "plain training" not in headline(made)
     assert verdict(made) == ""
-    assert to_compare(made).endswith("--methods uniform")
+    assert to_compare(made).endswith("--methods uniform,trusted-only")
     assert cautions(made) == (f"{APART} (deep against uniform)",)
     assert APART in render(made)
 

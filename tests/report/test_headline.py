@@ -38,6 +38,11 @@ def test_the_answer_comes_first_and_beside_the_baselines() -> None:
     )
 
 
+def test_a_run_with_another_teacher_is_not_called_the_default() -> None:
+    other = replace(run("deep"), settings='[method]\nname = "deep"\nteacher = "mlp"\nevery = 20\n')
+    assert "Trained with deep (teacher=mlp), the model" in headline(reported(other))
+
+
 def test_no_line_begins_with_a_unit() -> None:
     assert "5.5\xa0±\xa00.7\xa0% of" in headline(report())
 
@@ -87,10 +92,13 @@ def test_without_plain_training_the_page_says_how_to_come_by_it() -> None:
     main = trained("deep (r4)", "deep", 0.1)
     for others in ((), (trained("uniform (r2)", "uniform", 0.2, 5),)):
         made = reported(main, *others)
-        assert to_compare(made) == "reweigh compare runs/deep_s0/config.toml --methods uniform"
+        assert (
+            to_compare(made)
+            == "reweigh compare runs/deep_s0/config.toml --methods uniform,trusted-only"
+        )
         assert to_compare(made) in render(made)
     assert to_compare(reported(main, trained("uniform (r6)", "uniform", 0.2))) == ""
     assert to_compare(reported(trained("uniform", "uniform", 0.2))) == ""
     focal = 'name = "focal"\ngamma = 1.0\n'
     known = replace(run("focal"), settings=f"[method]\n{focal}")
-    assert to_compare(reported(known)).endswith("--methods uniform,focal")
+    assert to_compare(reported(known)).endswith("--methods uniform,trusted-only,focal")

@@ -27,6 +27,10 @@ MUCH_WRONG = 0.25
 """A student that gets more of the trusted samples wrong is no judge of labels. Our choice."""
 
 
+SHOWN = 5
+"""Of the most suspicious labels, in the summary."""
+
+
 @dataclass(frozen=True)
 class Audit:
     """What is to be said of every training label, in the order of the training set."""
@@ -93,6 +97,12 @@ class Audit:
         found = np.flatnonzero(self.is_issue)
         return found[np.argsort(self.quality[found], kind="stable")]
 
+    def worst(self) -> list[dict[str, Any]]:
+        """The first of the issues, the most suspicious first: what to look at before all others."""
+        wanted = ("id", "given_label", "predicted_label", "label_quality")
+        rows = [self.columns(slice(k, k + 1)) for k in self.ranked_issues()[:SHOWN].tolist()]
+        return [{name: row[name].tolist()[0] for name in wanted} for row in rows]
+
     def summary(self) -> dict[str, Any]:
         """For programs: the figures, without the rows."""
         return {
@@ -103,6 +113,7 @@ class Audit:
             "estimated_wrong": self.estimated_wrong,
             "checked": self.checked,
             "conflicting_copies": [self.called[group].tolist() for group in self.copies],
+            "worst": self.worst(),
             "classes": self.class_rows(),
             "noise_matrix": self.noise_matrix.round(4).tolist(),
             "detection": self.detection,

@@ -42,8 +42,22 @@ def label_parts(summary: dict[str, Any]) -> list[Any]:
             "not judged" if share is None else f"{share:.1%}",
             escape(row["most_likely_instead"] or "–"),
         )
+    worst = [_worst(summary["worst"])] if summary["worst"] else []
     passes = [_second(summary["second_pass"])] if "second_pass" in summary else []
-    return [classes, *sentences(summary), *passes]
+    return [classes, *worst, *sentences(summary), *passes]
+
+
+def _worst(rows: list[dict[str, Any]]) -> Table:
+    table = Table("id", "given label", "likely", "quality", title="the most suspicious")
+    for row in rows:
+        quality = f"{row['label_quality']:.3f}"
+        table.add_row(
+            escape(str(row["id"])),
+            escape(row["given_label"]),
+            escape(row["predicted_label"]),
+            quality,
+        )
+    return table
 
 
 def _second(outcome: dict[str, Any]) -> Any:
@@ -83,4 +97,4 @@ def sentences(summary: dict[str, Any]) -> list[str]:
             f"Against the truth ({truth['wrong']:,} wrong): AUROC {truth['auroc']:.3f}, "
             f"average precision {truth['average_precision']:.3f}, F1 {truth['f1']:.3f}."
         )
-    return [*lines, f"Every label's score: {summary['table']}"]
+    return [*lines, f"Every label's score: {summary['table']} (sort by label_quality)"]

@@ -9,11 +9,12 @@ from reweigh.config.lineup import LINEUP
 from reweigh.config.writing import defining, length, plain_values
 from reweigh.report.alike import trained_alike
 from reweigh.report.contents import Report
+from reweigh.report.runs import Run
 from reweigh.report.words import counted, shown, unbroken
 from reweigh.training.tasks.classification import default_model
 
 PLAIN = "uniform"
-KNOWN_AS = {"deep": "reweighed, the default", PLAIN: "plain training"}
+DEFAULT = "deep"
 BASELINES = {PLAIN: "plain training", "trusted-only": "the trusted samples alone"}
 
 
@@ -21,7 +22,7 @@ def headline(report: Report) -> str:
     """The answer in a sentence: the error or BLEU, beside the baselines that were trained alike."""
     rows = {row["method"]: row["last"] for row in report.rows}
     measure, own = report.measure, report.main.row
-    who = shown(own) + (f" ({words})" if (words := KNOWN_AS.get(own)) else "")
+    who = shown(own) + (f" ({words})" if (words := _known_as(report.main)) else "")
     text = measure.sentence.format(who=who, how_much=measure.text(rows[own]))
     others = [
         f"{BASELINES[method]} {measure.text(rows[run.row])}"
@@ -50,13 +51,25 @@ def about(report: Report) -> str:
 
 
 def to_compare(report: Report) -> str:
-    """The command that sets plain training beside the main run; empty where that is on the page."""
+    """The command that sets the baselines beside the main run; empty where plain training is on the page."""
     main = report.main
     if PLAIN in (main.result["method"], *trained_alike(report, [PLAIN])):
         return ""
     row = next((row for row, one in LINEUP.items() if plain_values(one) == main.method), None)
     config = shlex.quote(str(main.given / "config.toml"))
-    return f"reweigh compare {config} --methods {PLAIN}" + (f",{row}" if row else "")
+    rows = [*BASELINES, *([row] if row and row not in BASELINES else [])]
+    return f"reweigh compare {config} --methods {','.join(rows)}"
+
+
+def _known_as(main: Run) -> str:
+    """What a row called plainly by its method is: plain training, the default, or how it differs."""
+    if main.row == PLAIN:
+        return "plain training"
+    if main.row != DEFAULT:
+        return ""
+    usual = plain_values(LINEUP[DEFAULT])
+    other = [f"{k}={v}" for k, v in main.method.items() if usual.get(k) != v]
+    return shown(", ".join(other)) or "reweighed, the default"
 
 
 def _by_size(report: Report, value: Value) -> str:

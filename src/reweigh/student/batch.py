@@ -180,7 +180,8 @@ def outputs(student: nn.Module, batch: Batch) -> Tensor:
     way_out = "the teacher logits=f, where f(student, batch) returns (n, num_classes)"
     if not isinstance(batch, tuple | list):
         raise UsageError(
-            f"logits are taken from batches (x, y), but got a {type(batch).__name__}: give {way_out}"
+            f"logits are taken from batches (x, y), but got a {type(batch).__name__}: give {way_out}, "
+            "and Reweigher per_sample_loss=g, which trusted batches are measured by"
         )
     return _a_tensor(student(batch[0]), way_out)
 

@@ -66,7 +66,8 @@ class Teacher(nn.Module):
 
     def settle(self) -> None:
         """Called every few steps while no recorded step waits to be gone back over: what `forward`
-        reads may follow what was noticed, however far apart the lessons are."""
+        reads may follow what was noticed, however far apart the lessons are. Where every step is
+        recorded (B = K, or every=None) that is after a lesson only."""
 
     def notice_trusted(self, seen: Seen) -> None:
         """Called after every update, or every K steps where nothing is learned, with what the

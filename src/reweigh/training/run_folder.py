@@ -43,8 +43,9 @@ from reweigh.errors import (
     UsageError,
 )
 from reweigh.replacing import replacing, write_atomically
-from reweigh.run_files import CONFIG, ENVIRONMENT, STATUS, refuse_no_run
+from reweigh.run_files import CONFIG, ENVIRONMENT, STATUS, is_run, refuse_no_run
 from reweigh.training.environment import environment
+from reweigh.training.result import RESULT
 
 Status = Literal["running", "done", "interrupted", "failed"]
 _DISK = {
@@ -86,7 +87,7 @@ class RunFolder:
             )
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise UsageError(
-                f"{path} already exists and is never overwritten; choose another --out."
+                f"{path} already exists and is never overwritten{_way_on(path)}; choose another --out."
             )
         try:
             with replacing(path) as beside:
@@ -241,3 +242,12 @@ def _finite(value: Any) -> Any:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _way_on(path: Path) -> str:
+    """What can be done with a run that is there."""
+    if not is_run(path):
+        return ""
+    if (path / RESULT).is_file():
+        return f" (a finished run: `reweigh audit {path}` and `reweigh report {path}` look at it)"
+    return f" (an unfinished run: `reweigh resume {path}` goes on with it)"

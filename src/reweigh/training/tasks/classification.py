@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.config import RunConfig
+from reweigh.config.methods import trains_on_trusted
+from reweigh.config.writing import plain_values
 from reweigh.data.prepare import DataSpec, prepare
 from reweigh.data.samples import Problem, Samples
 from reweigh.distributed import sync_batch_norm
@@ -152,7 +154,8 @@ class Classification(Task):
     def standing(self) -> Standing:
         """The error on the trusted set."""
         wrong = error(self.student, self.trusted, self.forward)
-        return Standing("error", wrong, 1 - wrong, f"trusted error {wrong:.2%}")
+        seen = " (trained on)" if trains_on_trusted(plain_values(self.config.method)) else ""
+        return Standing("error", wrong, 1 - wrong, f"trusted error {wrong:.2%}{seen}")
 
     def score(self) -> Errors:
         """The error on the test set, and on its classes."""
