@@ -74,7 +74,7 @@ def states_by_class(audit: Audit, on: Plane) -> Chart:
 
 
 def states_by_weight(audit: Audit, on: Plane) -> Chart:
-    """The same points, blue where the teacher does not believe."""
+    """The same points, the bluer the less the teacher believes."""
     weight = audit.weight[audit.look.shown]
     ceiling = float(np.nanquantile(weight, 0.98)) if np.isfinite(weight).any() else 1.0
     marker = {
@@ -82,7 +82,7 @@ def states_by_weight(audit: Audit, on: Plane) -> Chart:
         "colorbar": {"title": {"text": "weight"}, "thickness": 12},
     }  # fmt: skip
     dots = {"type": "scatter", "mode": "markers", "x": plain(on.at[:, 0]), "y": plain(on.at[:, 1])}
-    caption = f"The same points by {WHOSE_WEIGHT}; blue ones the teacher does not believe."
+    caption = f"The same points by {WHOSE_WEIGHT}; the bluer, the less the teacher believes."
     traces = [dots | {"marker": marker}]
     return Chart("states-weight", "Internal states by weight", caption, traces, _axes(on))
 
