@@ -168,7 +168,7 @@ class Reweigher:
             self.optimizer.zero_grad(set_to_none=True)
         with self._moving.or_abandon():
             one = self._passes.backward(whole, ids)
-            loss, mean = self._passes.sound(one, whole)
+            loss, mean = self._passes.sound(one, whole, watched=self._watched)
             if self._under_way.complete:
                 self._moving.move()
         figures = self._under_way.weighed[-1]
@@ -237,9 +237,11 @@ class Reweigher:
             self._under_way.skipped = bool(weighed)
             self._moving.abandon()
             return False
+        watched = self._watched
         self.clock.moved()
         self.lessons.follow()
-        self._watch_weights()
+        if watched:
+            self._collapse.look(self._passes.effective_share)
         if self.engine is None:
             self.lessons.follow_trusted()
             return False
@@ -289,10 +291,11 @@ class Reweigher:
 
     # Inside.
 
-    def _watch_weights(self) -> None:
-        """Now and then: do a few samples hold all the weight?"""
-        if self.teacher is not None and self.clock.steps % (self.lessons.every or WATCHED) == 0:
-            self._collapse.look(self._passes.effective_share)
+    @property
+    def _watched(self) -> bool:
+        """Whether after the step under way it is asked if a few samples hold all the weight."""
+        rhythm = self.lessons.every or WATCHED
+        return self.teacher is not None and (self.clock.steps + 1) % rhythm == 0
 
     def _outside(self, look: Look, batch: Batch, ids: Tensor | None) -> Weighed:
         """A pass that the loop goes backward over itself."""
@@ -302,7 +305,7 @@ class Reweigher:
         self._compare_with_replay()
         with self._moving.or_abandon():
             one = look(batch, ids)
-            self._passes.sound(one, batch)
+            self._passes.sound(one, batch, watched=self._watched)
         if self._under_way.complete:  # the loop's last backward of a step is to be summed
             self._moving.gradients.expect()
         return one

@@ -47,7 +47,7 @@ class Passes:
         self.under_way, self.gradients = under_way, gradients
         self._told_of_float16 = False
         self.effective_share = 1.0
-        """Of the passes of the step under way together, or of the last one."""
+        """Of the passes of the last step that was watched, together."""
 
     def backward(self, batch: Batch, ids: Tensor | None) -> Weighed:
         """Forward and backward."""
@@ -85,17 +85,21 @@ class Passes:
             engine.recorder.add(Pass(batch, moment, seen, one.weights))
         return one
 
-    def sound(self, one: Weighed, batch: Batch) -> tuple[Tensor, float]:
+    def sound(self, one: Weighed, batch: Batch, *, watched: bool) -> tuple[Tensor, float]:
         """The batch's loss, (), if it is finite: only then does the pass count; and the losses' mean.
 
-        While accumulating it is that of this pass alone, normalised by its own weights.
+        While accumulating it is that of this pass alone, normalised by its own weights. Where the step
+        is `watched`, the effective share is read with them, which saves another wait for a GPU.
         """
         figures = self.under_way.weighed[-1]
-        told = [figures.mean_loss, Figures.together(self.under_way.weighed).effective_share]
-        loss, numbers = check_loss(
+        told = [figures.mean_loss]
+        if watched:
+            told.append(Figures.together(self.under_way.weighed).effective_share)
+        loss, (number, *share) = check_loss(
             one.loss, told, one.seen, one.weights, batch, self.student.module
         )
-        number, self.effective_share = numbers
+        if watched:
+            (self.effective_share,) = share
         self.clock.passed(figures.mean_loss)
         if self.under_way.passes > 1:
             loss = loss / figures.normaliser(self.under_way.normalise)
